@@ -129,7 +129,7 @@ public final class Template {
         throw notWoven("resultDouble");
     }
 
-    /** Returns what the target threw, or null where it threw nothing or has not run yet. */
+    /** Returns what the target threw, or null if it threw nothing or has not run yet. */
     public static Throwable thrown() {
         throw notWoven("thrown");
     }
@@ -156,7 +156,7 @@ public final class Template {
     }
 
     /**
-     * Stands for a condition that is compiled apart and put here: 1 where it holds, 0 where not, -1 where that
+     * Stands for a condition that is compiled apart and put here: 1 where it holds, 0 if not, -1 where that
      * cannot be told. An exception that comes out of it is the template's to catch.
      *
      * @param number a constant; tells the conditions of a template apart
@@ -168,7 +168,7 @@ public final class Template {
     /**
      * Is {@link #condition(int)} for one that may ask how long the target took.
      *
-     * @param elapsed nanoseconds, or something else that is not negative where it does not ask
+     * @param elapsed nanoseconds, or something else that is not negative if it does not ask
      * @param number a constant
      */
     public static int condition(long elapsed, int number) {

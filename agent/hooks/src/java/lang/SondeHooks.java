@@ -16,16 +16,16 @@ import jdk.internal.vm.annotation.DontInline;
 import jdk.internal.vm.annotation.ForceInline;
 
 /**
- * What woven methods call, and all that calls do: a few plain stores into memory of the calling thread's own.
+ * Called by woven methods. A call makes a few plain stores into memory of the calling thread.
  *
  * <p>Nothing here allocates, locks, waits, or calls a method that could itself be woven; calls wait only where
- * Sonde has them wait for their callees' hooks ({@link SondeHooksArrivals}). Measurements lie off
+ * Sonde makes them wait for the hooks of their callees ({@link SondeHooksArrivals}). Measurements are off
  * the heap, in the arena (docs/formats/arena.md). The arena can be unmapped under running threads, so it is
- * touched only while the thread's place says that the thread is busy: a thread marks its place, then reads
- * {@link #base} and {@link #epoch}; whoever retires the arena sets base to 0, restores every class, with which a
- * safepoint passes, and then waits for every mark to go. Places are on the heap, where nothing is freed under a
- * reader; a thread that was held up between reading a table and marking its place has the table of an earlier
- * epoch, and touches nothing.
+ * accessed only while the place of the thread is marked as busy: a thread marks its place, then reads
+ * {@link #base} and {@link #epoch}; retiring the arena sets base to 0, restores every class, which takes a
+ * safepoint, and then waits until no place is marked. Places are on the heap, where nothing is freed under a
+ * reader; a thread that was stopped between reading a table and marking its place has the table of an earlier
+ * epoch, and does not access the arena.
  *
  * <p>A call that is not timed moves the thread one node down in its tree, and its exit one up; where no tree is
  * kept it leaves nothing to undo. Only timed calls, and those that open a context, have frames.
@@ -38,7 +38,7 @@ public final class SondeHooks {
     static final Unsafe U = Unsafe.getUnsafe();
     static final long TID = U.objectFieldOffset(Thread.class, "tid");
 
-    /** No token: a call that was counted, and whose caller is to be found. */
+    /** Not a token: the call was counted, and its caller must be found. */
     static final long DRAWN = -1;
 
     /** How many frames all pieces of a stack hold. */
@@ -46,17 +46,17 @@ public final class SondeHooks {
 
     /** The arena's address, 0 while hooks must not touch it. */
     static volatile long base;
-    /** Tells the arena from earlier ones: a token of one of those means nothing any more. */
+    /** Identifies the arena: tokens of earlier arenas are ignored. */
     static volatile int epoch;
     /** The switch table: open addressing by id, a power of two long; null when all is off. */
     static volatile long[] probes;
-    /** Whether Sonde is told of members that are about to be called by reflection or through a handle. */
+    /** Whether members that are called by reflection or through a handle are reported to Sonde. */
     static volatile boolean following;
 
     private SondeHooks() {
     }
 
-    /** Tells that a method is entered; returns the token to hand to its exit, 0 where nothing was begun. */
+    /** Begins a call of a method; returns the token for its exit, 0 if nothing was begun. */
     @ForceInline
     public static long enter(int id) {
         long[] table = probes;
@@ -79,7 +79,7 @@ public final class SondeHooks {
         return begin(id, (int) probe);
     }
 
-    /** Ends the call that gave the token, and any inner one whose exit never came. */
+    /** Ends the call with the token, and inner calls whose exits were missed. */
     @ForceInline
     public static void exit(long token) {
         if (token > TOKEN_SPILLED) {
@@ -87,7 +87,7 @@ public final class SondeHooks {
         }
     }
 
-    /** Is {@link #exit} for a call that ends with an exception. Not inlined: no compiler leaves it out, and few need it. */
+    /** Is {@link #exit} for a call that ends with an exception. Not inlined: it is rarely needed, and its call is always compiled. */
     @DontInline
     public static void fail(long token, int id) {
         if (token > TOKEN_SPILLED) {
@@ -97,7 +97,7 @@ public final class SondeHooks {
         }
     }
 
-    /** Tells of a method, a constructor, or what a method handle is made of, that is about to be called. */
+    /** Reports the member that is about to be called: a method, a constructor, or the member of a method handle. */
     @ForceInline
     public static void follow(Object member) {
         if (following) {
@@ -105,7 +105,7 @@ public final class SondeHooks {
         }
     }
 
-    /** Is true where the thread is surely outside every context; begin looks again. */
+    /** Returns true if the thread is certainly outside every context; begin checks again. */
     @ForceInline
     private static boolean isOutside() {
         long[] places = SondeHooksPlaces.first;
@@ -117,7 +117,7 @@ public final class SondeHooks {
         return U.getLong(places, place) == tid && (U.getLong(places, place + WORD) & CONTEXT) == 0;
     }
 
-    /** Not inlined, like end: the compiler would move the program's work across the clock. */
+    /** Not inlined, like end: otherwise the compiler moves code of the program across the reading of the clock. */
     @DontInline
     static long begin(int id, int probe) {
         long[] places = SondeHooksPlaces.first;
@@ -127,7 +127,7 @@ public final class SondeHooks {
         long tid = U.getLong(Thread.currentThread(), TID);
         long place = SondeHooksPlaces.home(tid, FIRST_BITS);
         if (U.getLong(places, place) != tid) {
-            // Who has no place yet is outside every context, and need not get one for that.
+            // A thread without a place is outside every context and does not need one here.
             int index = (probe & (INSIDE | ROOT)) == INSIDE ? SondeHooksHandOff.find(tid) : SondeHooksPlaces.claim(tid);
             if (index < 0) {
                 return (probe & INSIDE) != 0 ? 0 : SondeHooksTree.spill(id);
@@ -135,7 +135,7 @@ public final class SondeHooks {
             places = SondeHooksPlaces.table(index);
             place = SondeHooksPlaces.offset(index);
             if (places == null || U.getLong(places, place) != tid) {
-                return 0; // the arena was retired meanwhile
+                return 0; // the arena was retired in the meantime
             }
         }
         long word = U.getLong(places, place + WORD);
@@ -178,7 +178,7 @@ public final class SondeHooks {
         return token != 0 || b == 0 ? token : SondeHooksTree.spill(id);
     }
 
-    /** Counts the call in its node, and begins what is to be ended; 0 where there is no room. */
+    /** Counts the call in its node, and begins what its exit will end; 0 if there is no room. */
     @ForceInline
     private static long step(long b, long[] places, long place, long word, long common, int id, int probe) {
         long block = b + U.getLong(places, place + BLOCK);
@@ -234,7 +234,7 @@ public final class SondeHooks {
         return common | ref;
     }
 
-    /** Counts the call in its node, and puts it on the stack; 0 where there is no room. */
+    /** Counts the call in its node, and puts it on the stack; 0 if there is no room. */
     @ForceInline
     static long push(long b, long block, long node, int ref, int flags, long[] places, long place, long common,
             int probe) {
@@ -244,7 +244,7 @@ public final class SondeHooks {
             if (depth < MOST_FRAMES) {
                 return 0;
             }
-            SondeHooksTree.abandon(b, block, 0, 0, places, place); // far deeper than stacks are: the exits of calls never came
+            SondeHooksTree.abandon(b, block, 0, 0, places, place); // deeper than any stack: exits of calls were missed
             depth = 0;
             frame = SondeHooksTree.frame(b, block, 0);
         }
@@ -284,7 +284,7 @@ public final class SondeHooks {
     @ForceInline
     static void close(long token, int threw) {
         long now = (token & TOKEN_CLOCK) != 0 ? System.nanoTime() : 0;
-        // The token names the thread's place, which is the thread's as long as it has calls under way. The
+        // The token names the thread's place, which belongs to the thread while it has running calls. The
         // table is read before the epoch: if the epoch is the token's, so is the table.
         int index = (int) (token >>> TOKEN_PLACE_SHIFT) & SondeHooksPlaces.MOST_INDEX;
         int then = (int) (token >>> TOKEN_EPOCH_SHIFT);
@@ -294,7 +294,7 @@ public final class SondeHooks {
         }
         long place = SondeHooksPlaces.offset(index);
         if ((U.getLong(places, place + WORD) & VIRTUAL) != 0 && !SondeHooksPlaces.isOwner(places, place)) {
-            return; // given up too early: it is another's now
+            return; // the place was given up too early and belongs to another thread now
         }
         U.putLongOpaque(places, place + BUSY, 1);
         try {
@@ -317,17 +317,17 @@ public final class SondeHooks {
         }
     }
 
-    /** Takes frames off until {@code depth - 1} are left. */
+    /** Pops frames until {@code depth - 1} are left. */
     @ForceInline
     private static void pop(long b, long block, int depth, long now, int threw, long[] places, long place) {
         int top = U.getInt(null, block + BLOCK_DEPTH);
         if (depth != top) {
             if (depth > top) {
-                return; // an exit of further out has taken it along
+                return; // an enclosing exit has popped it
             }
             SondeHooksTree.abandon(b, block, depth, now, places, place);
         }
-        // What could find the stack full comes first, so that nothing is left half done.
+        // Calls that may overflow the stack come first, so that no update is left incomplete.
         long frame = SondeHooksTree.frame(b, block, depth - 1);
         long above = depth <= FIRST_FRAMES ? frame - FRAME_SIZE : SondeHooksTree.frame(b, block, depth - 2);
         long both = U.getLong(null, frame + FRAME_NODE);
@@ -337,8 +337,8 @@ public final class SondeHooks {
         if ((flags & (FRAME_SAMPLED | FRAME_ROOT | FRAME_SPREAD | FRAME_LATE | FRAME_TRACED)) != 0) {
             SondeHooksTree.finish(b, block, frame, node, flags, nanos, threw, places, place);
         }
-        // What happens now and then, a call inside one of its own method, a slower one than any before or an exception, is
-        // reckoned and not branched to: a compiler would have left out what had not happened before, and have to begin again.
+        // Rare cases (recursion, a new maximum, an exception) are computed without branches: a compiler would leave out
+        // branches that were not taken before, and compile again when they are.
         long outermost = -1;
         if ((flags & FRAME_FLAT) != 0) {
             int active = U.getInt(null, node + NODE_ACTIVE) - 1;
@@ -363,7 +363,7 @@ public final class SondeHooks {
         U.putInt(null, block + BLOCK_DEPTH, depth - 1);
     }
 
-    /** The address a ref names. */
+    /** The address of a ref. */
     @ForceInline
     static long at(long b, int ref) {
         return b + ((ref & 0xffffffffL) << 6);

@@ -9,25 +9,25 @@ import static java.lang.SondeHooksPlaces.TOKEN;
 import static java.lang.SondeHooksPlaces.WORD;
 import static sonde.layout.Layout.*;
 
-/** Time that Sonde takes from a thread, inside the call it is in: the program's other time is told without it. */
+/** Time for which Sonde stops a thread inside a call. It is subtracted from the times of calls. */
 final class SondeHooksAbsence {
     private SondeHooksAbsence() {
     }
 
-    /** Has the class initialised by the agent, not by a hook. */
+    /** Lets the agent initialise the class, so that no hook does. */
     static void prepare() {
     }
 
     /**
-     * Marks, until {@link #end}, that the calling thread waits for Sonde in the call it is in: what stops it
-     * meanwhile is part of that wait, and must not be taken from the call's time as well.
+     * Marks, until {@link #end}, that the calling thread waits for Sonde in its current call: other stops during this
+     * wait are part of it, and must not be subtracted again.
      */
     static void begin(long[] places, long place) {
         long then = U.getLong(places, place + TOKEN) >>> TOKEN_EPOCH_SHIFT;
         U.putLongOpaque(places, place + BUSY, 1);
         try {
             long b = SondeHooks.base;
-            // Whoever is fresh has no call under way, and its block may still show another's.
+            // A fresh thread has no running call, and its block may still have those of another thread.
             if (b != 0 && SondeHooks.epoch == then && (U.getLong(places, place + WORD) & FRESH) == 0) {
                 long block = b + U.getLong(places, place + BLOCK);
                 U.putInt(null, block + BLOCK_FLAGS, U.getInt(null, block + BLOCK_FLAGS) | BLOCK_AWAY);
@@ -38,8 +38,8 @@ final class SondeHooksAbsence {
     }
 
     /**
-     * Records time that Sonde took from the calling thread, in no busy mark yet, where the thread is now; and that
-     * it is back from {@link #begin}.
+     * Records time for which Sonde stopped the calling thread, which must not be in a busy section, and ends
+     * {@link #begin}.
      */
     static void end(long[] places, long place, long nanos) {
         long then = U.getLong(places, place + TOKEN) >>> TOKEN_EPOCH_SHIFT;

@@ -13,34 +13,34 @@ import static sonde.layout.Layout.*;
 import jdk.internal.vm.annotation.DontInline;
 
 /**
- * Calls that wait, before they are counted or timed, until Sonde has put hooks into what they may call. The one
- * place in the hooks that waits; how long at most, Sonde says in the arena.
+ * Calls that wait, before they are counted or timed, until Sonde has put hooks into the methods that they may call.
+ * No other hook waits. The time limit is in the arena.
  *
- * <p>A waiting thread is not marked as busy except while it looks, so the arena can be retired under it; then it
- * goes on at once. No method is called that could be woven.
+ * <p>A waiting thread is marked as busy only while it reads, so the arena can be retired; then the thread
+ * continues at once. No method is called that could be woven.
  */
 final class SondeHooksArrivals {
-    /** What became of an announcement: Sonde answered; it did not, in time; the arena is gone. */
+    /** Results of a wait: Sonde has answered; the time has passed; the arena is gone. */
     static final int ANSWERED = 1;
     static final int LATE = 2;
     static final int GONE = 3;
 
     private static final long PAUSE_NANOS = 100000;
-    /** A park that is shorter did not happen: the thread is interrupted. */
+    /** If a park takes less time, the thread is interrupted and does not park. */
     private static final long NO_PAUSE_NANOS = 10000;
     private static final int SPINS = 200;
-    /** Whatever Sonde says, nobody waits longer. */
+    /** The limit of all waits, whatever the arena says. */
     private static final long MOST_NANOS = 60000000000L;
     private static final byte[] NO_TEXT = {};
 
     private SondeHooksArrivals() {
     }
 
-    /** Has the class initialised by the agent, not by a hook. */
+    /** Lets the agent initialise the class, so that no hook does. */
     static void prepare() {
     }
 
-    /** Announces a call, waits, and begins it by the setting it has then. */
+    /** Reports a call, waits, and begins it with the setting that it then has. */
     @DontInline
     static long begin(long[] places, long place, int id) {
         long start = System.nanoTime();
@@ -64,7 +64,7 @@ final class SondeHooksArrivals {
         return 0;
     }
 
-    /** The setting of a method now, 0 where it has none. */
+    /** The setting of a method now, 0 if it has none. */
     private static int setting(int id) {
         long[] table = SondeHooks.probes;
         for (int i = 0; table != null && i < table.length; i++) {
@@ -79,7 +79,7 @@ final class SondeHooksArrivals {
         return 0;
     }
 
-    /** Notes that a call goes on whose callees may have no hooks yet; with id 0, of the call the thread is in. */
+    /** Records that a call continues whose callees may have no hooks yet; with id 0, the current call of the thread. */
     static void miss(long[] places, long place, int id, int probe) {
         int then = epochOf(places, place);
         U.putLongOpaque(places, place + BUSY, 1);
@@ -102,7 +102,7 @@ final class SondeHooksArrivals {
         return (int) (U.getLong(places, place + TOKEN) >>> TOKEN_EPOCH_SHIFT);
     }
 
-    /** Tells Sonde of a call, or with id 0 of a member, and waits for the answer. */
+    /** Reports a call, or with id 0 a member, to Sonde and waits for the answer. */
     static int announce(long[] places, long place, int id, byte[] text, long start) {
         long ticket = offer(places, place, id, text);
         if (ticket <= 0) {
@@ -111,12 +111,12 @@ final class SondeHooksArrivals {
         return await(places, place, epochOf(places, place), ticket, start);
     }
 
-    /** Tells Sonde of a caller, and goes on; false where that finds no room. */
+    /** Reports a caller to Sonde and does not wait; false if there is no room. */
     static boolean tell(long[] places, long place, int number, byte[] text) {
         return offer(places, place, number, text) > 0;
     }
 
-    /** Writes an arrival; gives its ticket, 0 where it finds no room, less where the arena is gone. */
+    /** Writes an arrival; returns its ticket, 0 if there is no room, negative if the arena is gone. */
     private static long offer(long[] places, long place, int id, byte[] text) {
         U.putLongOpaque(places, place + BUSY, 1);
         try {
@@ -134,12 +134,12 @@ final class SondeHooksArrivals {
         while (ref != 0 && text.length <= ARRIVAL_SIZE - ARRIVAL_TEXT && !isTaken) {
             before = U.getLongVolatile(null, b + HEADER_ARRIVALS_NEXT);
             if (before - U.getLongVolatile(null, b + HEADER_ARRIVALS_ANSWERED) >= ARRIVALS) {
-                break; // what is not answered is never written over
+                break; // entries that are not answered are never overwritten
             }
             isTaken = U.compareAndSetLong(null, b + HEADER_ARRIVALS_NEXT, before, before + 1);
         }
         if (!isTaken) {
-            if (id == 0) { // others are announced again by the next call, and one that waits is counted as missed
+            if (id == 0) { // others are reported again by the next call, and a waiting call is counted as missed
                 U.getAndAddLong(null, b + HEADER_ARRIVALS_LOST, 1);
             }
             return 0;
@@ -168,7 +168,7 @@ final class SondeHooksArrivals {
             outcome = look(places, place, then, ticket, start, false);
         }
         if (hasParked && !virtual) {
-            // Waiting may have used up a permit that the program counts on; one too many does no harm.
+            // Waiting may have used a permit that the program needs; an extra permit is harmless.
             U.unpark(Thread.currentThread());
         }
         return outcome;
@@ -185,7 +185,7 @@ final class SondeHooksArrivals {
         }
     }
 
-    /** What became of a ticket, 0 while that is open. */
+    /** The result of a ticket, 0 while it is open. */
     private static int look(long[] places, long place, int then, long ticket, long start, boolean isNew) {
         U.putLongOpaque(places, place + BUSY, 1);
         try {
@@ -197,7 +197,7 @@ final class SondeHooksArrivals {
             if (answered >= ticket) {
                 return ANSWERED;
             }
-            // Where Sonde is behind, nobody begins to wait: a program is held up once, not at each of its calls.
+            // While Sonde is late, no further call waits: a program is stopped once, not at each of its calls.
             long late = U.getLongVolatile(null, b + HEADER_ARRIVALS_LATE);
             if (isNew && late > answered) {
                 return LATE;

@@ -1,15 +1,15 @@
 package java.lang;
 
-/** What a thread was in before it took up a task: back in that it will be when the task is done. */
+/** The context that a thread had before it began a task. It is restored when the task is complete. */
 final class SondeHooksAside {
-    /** The table of its place, which tells arenas apart. */
+    /** The table of its place, which identifies the arena. */
     final long[] table;
     final long place;
     /** With its mark. */
     final long path;
     final SondeHooksTag tags;
     final Object task;
-    /** Whether a transaction was put aside, or joined. */
+    /** Whether a transaction was suspended or joined. */
     final boolean joined;
 
     SondeHooksAside(long[] table, long place, long path, SondeHooksTag tags, Object task, boolean joined) {

@@ -13,25 +13,25 @@ import jdk.internal.vm.annotation.DontInline;
 import jdk.internal.vm.annotation.ForceInline;
 
 /**
- * Methods of a known body, each without hooks and with them, to learn what hooks cost. Those with hooks are what
- * weaving makes of those without: the template is agent/live. None is inlined into the loop that calls it.
+ * Methods with a known body, each without and with hooks, to measure the cost of hooks. The methods with hooks are
+ * written as weaving the template of agent/live would do. None is inlined into the loop that calls it.
  */
 final class SondeHooksCalibration {
     private static final int DEPENDENT = 1;
     private static final int INDEPENDENT = 2;
     private static final int NESTED = 3;
-    /** Calls with hooks and without take turns, so that a processor that changes its pace meets both. */
+    /** Calls with and without hooks alternate, so that a change of the processor's frequency affects both. */
     private static final int TURNS = 8;
-    /** A turn of more steps than this would keep the clock from being looked at. */
+    /** Limits a turn, so that the clock is read often enough. */
     private static final int TURN_STEPS = 1000000;
 
-    /** Takes what the bodies give, so that they are not done for nothing. */
+    /** Uses the results of the bodies, so that compilers do not remove them. */
     private static volatile long sink;
 
     private SondeHooksCalibration() {
     }
 
-    /** Where the calls' setting is in a switch table, negative where it is not. */
+    /** The index of the setting in a switch table, negative if there is none. */
     static int entry(long[] table) {
         for (int i = 0; table != null && i < table.length; i++) {
             int at = CALIBRATION_ID + i & table.length - 1;
@@ -45,9 +45,9 @@ final class SondeHooksCalibration {
         return -1;
     }
 
-    /** Is false where the deadline passed, or the calling thread has no room in the arena. */
+    /** Returns false if the deadline has passed, or the calling thread has no room in the arena. */
     static boolean run(int rounds, int body, int steps, long deadline, long[] into) {
-        SondeHooks.exit(SondeHooks.begin(CALIBRATION_ID, ON | FLAT)); // so that the thread has its place, and its block
+        SondeHooks.exit(SondeHooks.begin(CALIBRATION_ID, ON | FLAT)); // gives the thread a place and a block
         int index = SondeHooksPlaces.find(U.getLong(Thread.currentThread(), TID));
         long[] places = SondeHooksPlaces.table(index);
         if (index < 0 || places == null) {
@@ -55,7 +55,7 @@ final class SondeHooksCalibration {
         }
         long place = SondeHooksPlaces.offset(index);
         long outside = U.getLong(places, place + WORD);
-        U.putLong(places, place + WORD, outside + 1); // hooks that act only inside a context are to act
+        U.putLong(places, place + WORD, outside + 1); // hooks that act only inside a context must act
         try {
             return takeTurns(rounds, body, steps, deadline, into, places, place);
         } finally {
@@ -93,7 +93,7 @@ final class SondeHooksCalibration {
         return true;
     }
 
-    /** A sum over the outer calls made to calibrate, 0 where there is no room for it; over all where they are flat. */
+    /** A sum over the outer calibration calls, 0 if there is no room for it; over all of them if they are flat. */
     private static long total(long[] places, long place, int sum) {
         long then = U.getLong(places, place + TOKEN) >>> TOKEN_EPOCH_SHIFT;
         U.putLongOpaque(places, place + BUSY, 1);
@@ -154,7 +154,7 @@ final class SondeHooksCalibration {
         return value;
     }
 
-    /** Each step needs the one before, and no compiler can shorten them. */
+    /** Each step depends on the previous one, so that no compiler can shorten them. */
     @ForceInline
     private static long steps(long value, int steps) {
         for (int i = 0; i < steps; i++) {

@@ -36,7 +36,7 @@ final class SondeHooksCaller {
         return owner.get() == wanted && name.equals(wantedName) && descriptor.equals(wantedDescriptor);
     }
 
-    /** Tells Sonde which method has the number, once; where there is no room for that, the next call does. */
+    /** Reports to Sonde, once, which method has the number; if there is no room, the next call does. */
     void tell(long[] places, long place, Class<?> declaring) {
         if (state == UNTOLD && U.compareAndSetInt(this, STATE, UNTOLD, BEING_TOLD)) {
             int outcome = UNTOLD;
@@ -53,14 +53,14 @@ final class SondeHooksCaller {
         return cut(new StringBuilder(declaring.getName().replace('.', '/')).append('.').append(name).append(descriptor));
     }
 
-    /** Is {@link #text}, as far as the class is still known. */
+    /** Is {@link #text} if the class is still loaded. */
     StringBuilder append(StringBuilder text) {
         Class<?> declaring = owner.get();
         text.append(declaring == null ? "" : declaring.getName().replace('.', '/'));
         return text.append('.').append(name).append(descriptor);
     }
 
-    /** A text to be announced; the end is cut off where it does not fit. */
+    /** The text of a report, truncated if it is too long. */
     static byte[] cut(StringBuilder text) {
         byte[] whole = text.toString().getBytes(StandardCharsets.UTF_8);
         int length = whole.length;
@@ -69,7 +69,7 @@ final class SondeHooksCaller {
         }
         length = MOST_TEXT;
         while ((whole[length] & 0xc0) == 0x80) {
-            length--; // what follows the cut begins a character
+            length--; // the next byte must begin a character
         }
         byte[] cut = new byte[length];
         System.arraycopy(whole, 0, cut, 0, length);

@@ -14,8 +14,8 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
 import jdk.internal.vm.annotation.DontInline;
 
 /**
- * Calls whose callers are to be found: those that are drawn, of methods set so. The stack is walked for them, which
- * takes about a microsecond and allocates, muted and outside the arena, so it may call what it likes.
+ * Calls whose callers must be found: a random sample of the calls of some methods. A stack walk finds the caller; it
+ * takes about a microsecond and allocates. It is muted and outside busy sections, so it may call any method.
  *
  * <p>An instance holds the callers found in one arena, numbered by their places in a table. A caller for which the
  * table has no room is unknown.
@@ -23,27 +23,27 @@ import jdk.internal.vm.annotation.DontInline;
 final class SondeHooksCallers {
     private static final int MASK = CALLERS_MOST - 1;
     private static final int WINDOW = 64;
-    /** More frames than a walk gets at once. */
+    /** More frames than a walk gets in one batch. */
     private static final int DEEP = 100;
 
-    /** Null while no method is set so. */
+    /** Null while no method has this setting. */
     private static volatile SondeHooksCallers current;
 
     private final StackWalker walker = StackWalker.getInstance(StackWalker.Option.RETAIN_CLASS_REFERENCE);
     private final SondeHooksWalk nearest = new SondeHooksWalk(false);
     private final SondeHooksWalk here = new SondeHooksWalk(true);
-    /** By number, less the first. Entries are made once and stay. */
+    /** By number, less the first. Entries never change. */
     private final AtomicReferenceArray<SondeHooksCaller> table = new AtomicReferenceArray<SondeHooksCaller>(MASK + 1);
 
     private SondeHooksCallers() {
         for (int number = CALLER_UNKNOWN; number <= CALLER_ENTRY; number++) {
-            table.set(number - CALLERS_FIRST, new SondeHooksCaller(number, null, "", "")); // nobody is found there
+            table.set(number - CALLERS_FIRST, new SondeHooksCaller(number, null, "", "")); // never found
         }
     }
 
     /**
-     * Makes hooks ready to find callers. All that they need is used once by the agent: a class that a hook were the
-     * first to use, at the end of a stack, might fail to be initialised and be lost to the program.
+     * Prepares hooks to find callers. The agent uses every needed class once: if a hook with little stack left were the
+     * first to use a class, its initialisation could fail, and the program could not use the class any more.
      */
     static void prepare() {
         if (current == null) {
@@ -64,14 +64,14 @@ final class SondeHooksCallers {
         }
     }
 
-    /** Forgets the callers found: their numbers mean nothing in the next arena. */
+    /** Forgets the callers: their numbers are not valid in the next arena. */
     static void forget() {
         current = null;
     }
 
     /**
-     * Goes on with a call that was drawn, and counted in its method's node: below its caller's node it is counted, or
-     * put on the stack to be timed.
+     * Continues a sampled call, which is counted in the node of its method: counts it below the node of its caller, or
+     * pushes it on the stack to time it.
      */
     @DontInline
     static long begin(long[] places, long place, int id, int probe) {
@@ -82,12 +82,12 @@ final class SondeHooksCallers {
         U.putLong(places, place + WORD, U.getLong(places, place + WORD) + MUTE_ONE);
         try {
             if (callers != null) {
-                // From here, not from deeper: each frame of the hooks is one more to walk past.
+                // Here and not in an inner method: the walk must pass every frame of the hooks.
                 Object found = callers.walker.walk((probe & HERE) != 0 ? callers.here : callers.nearest);
                 number = callers.number(found, places, place, id);
             }
         } catch (Exception | LinkageError | VirtualMachineError contained) {
-            // What the program is about to do must not fail by it; who called stays unknown.
+            // It must not make the program fail; the caller stays unknown.
         } finally {
             U.putLong(places, place + WORD, U.getLong(places, place + WORD) - MUTE_ONE);
             SondeHooksAbsence.end(places, place, System.nanoTime() - start);
@@ -103,7 +103,7 @@ final class SondeHooksCallers {
         if (found == null) {
             return CALLER_ENTRY;
         }
-        if (found == SondeHooksWalk.UNKNOWN || id == CALIBRATION_ID) { // who calibrates is nobody's business
+        if (found == SondeHooksWalk.UNKNOWN || id == CALIBRATION_ID) { // the caller of calibration is not reported
             return CALLER_UNKNOWN;
         }
         SondeHooksCaller caller = find((StackFrame) found);
@@ -114,13 +114,13 @@ final class SondeHooksCallers {
         return caller.number;
     }
 
-    /** The caller a frame is of, which is told to nobody; null where there is no room. */
+    /** The caller of a frame, without a report; null if there is no room. */
     static SondeHooksCaller of(StackFrame frame) {
         SondeHooksCallers callers = current;
         return callers == null ? null : callers.find(frame);
     }
 
-    /** The caller a frame is of, new where it was not met before; null where there is no room. */
+    /** The caller of a frame, created if it is new; null if there is no room. */
     private SondeHooksCaller find(StackFrame frame) {
         Class<?> owner = frame.getDeclaringClass();
         String name = frame.getMethodName();
@@ -134,7 +134,7 @@ final class SondeHooksCallers {
                 if (table.compareAndSet(slot, null, made)) {
                     return made;
                 }
-                caller = table.get(slot); // another thread was first
+                caller = table.get(slot); // another thread has added it
             }
             if (caller.is(owner, name, descriptor)) {
                 return caller;
@@ -143,7 +143,7 @@ final class SondeHooksCallers {
         return null;
     }
 
-    /** Where there is no room the call is counted already, and no more is known of it. */
+    /** If there is no room, the call is only counted. */
     private static long step(long[] places, long place, int number, int id, int probe) {
         long common = U.getLong(places, place + TOKEN);
         U.putLongOpaque(places, place + BUSY, 1);

@@ -6,17 +6,17 @@ import java.lang.ref.WeakReference;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ForkJoinTask;
 
-/** The context that a task was made, or handed over, in. It does not keep the task. */
+/** The context in which a task was created or submitted. It does not keep the task reachable. */
 final class SondeHooksCarried extends WeakReference<Object> {
     private static final long PENDING = U.objectFieldOffset(SondeHooksCarried.class, "pending");
 
     final int hash;
-    /** With its mark; of the prefixes only those matched somewhere, as nobody is called directly by another thread. */
+    /** With its mark; only prefixes that match anywhere, because no method is called directly from another thread. */
     final long path;
     /** Null for none. */
     final SondeHooksTag tags;
     final long transaction;
-    /** How often it was handed over and has not begun. */
+    /** How often it was submitted and has not started. */
     private volatile int pending = 1;
     private volatile boolean ambiguous;
 
@@ -36,21 +36,21 @@ final class SondeHooksCarried extends WeakReference<Object> {
         return get() == task;
     }
 
-    /** Whether nobody can ever ask for it again. */
+    /** Whether it cannot be needed any more. */
     boolean isOver() {
         Object task = get();
-        // Of other threads a program may have overridden that, and run here.
+        // A program may override this method for other threads; its code must not run here.
         return task == null || task instanceof Thread && SondeHooksPlaces.isVirtual((Thread) task)
                 && ((Thread) task).getState() == Thread.State.TERMINATED;
     }
 
-    /** Whether it is of a task that a fork-join task was split into, or may be. */
+    /** Whether it belongs, or may belong, to a subtask of a fork-join task. */
     boolean isFork() {
         Object task = get();
         return !(task instanceof CompletableFuture.AsynchronousCompletionTask) && task instanceof ForkJoinTask;
     }
 
-    /** Whether it says something, and that of the paths there are now. */
+    /** Whether it has a context, and one of the current paths. */
     boolean isGood() {
         return !ambiguous && (path & ~SondeHooksPath.PREFIXES) == SondeHooksPath.mark;
     }
@@ -59,14 +59,14 @@ final class SondeHooksCarried extends WeakReference<Object> {
         return path == otherPath && tags == otherTags && transaction == otherTransaction;
     }
 
-    /** Has it say nothing, since it was handed over twice; whether it did before. */
+    /** Clears it because the task was submitted twice; returns whether it was set. */
     boolean spoil() {
         boolean was = ambiguous;
         ambiguous = true;
         return !was;
     }
 
-    /** Changes by how much it is pending; gives what it is then. */
+    /** Changes the pending count and returns the new value. */
     int pend(int by) {
         int was;
         do {

@@ -11,21 +11,21 @@ import java.io.IOException;
 import java.nio.channels.FileChannel;
 
 /**
- * What the agent does to the hooks. One thread of the agent at a time calls it: in a session that which works, with a pack the
- * program's first until the agent has one of its own. Others may call
+ * Controls the hooks for the agent. One thread of the agent at a time calls it: its worker in a session; with a pack the
+ * first thread of the program until the agent has its own. Other threads may call
  *
  * <ul>
  *   <li>mute, unmute and tid: any thread;
- *   <li>probes, change and watches: any of the agent's;
- *   <li>get and put: any thread, also of the program where it loads a class of a pack. Their callers see to it that none is in them
- *       when {@link #off} is called, and that none comes after.
+ *   <li>probes, change and watches: any thread of the agent;
+ *   <li>get and put: any thread, also of the program where it loads a class of a pack. Callers ensure that none is running
+ *       when {@link #off} is called, and that none follows.
  * </ul>
  *
- * <p>The mapping is held here and not by the agent, whose loader goes away: where a thread cannot be proven to
- * be out of the hooks, the arena stays mapped.
+ * <p>The mapping is kept here because the class loader of the agent is discarded: if a thread may still be in a hook,
+ * the arena stays mapped.
  */
 public final class SondeHooksControl {
-    /** A switch table for calls made to calibrate, while all else is off. */
+    /** A switch table for calibration calls, while all other hooks are off. */
     private static final long[] CALIBRATION_ALONE = {0, (long) CALIBRATION_ID << 32};
 
     private static SondeHooksMapping mapping;
@@ -33,7 +33,7 @@ public final class SondeHooksControl {
     private SondeHooksControl() {
     }
 
-    /** Gives the hooks an arena, the beginning of a file; they stay off. */
+    /** Sets the arena of the hooks, which is the beginning of a file; the hooks stay off. */
     public static void open(FileChannel file, long length, int epoch) throws IOException {
         if (mapping != null) {
             throw new IllegalStateException("an arena is mapped already");
@@ -90,7 +90,7 @@ public final class SondeHooksControl {
         }
     }
 
-    /** Has ready what hooks of these settings need; where that fails they must not be switched on. */
+    /** Prepares hooks with these settings; if this fails, they must not be switched on. */
     private static void prepareFor(long... entries) {
         for (int i = 0; entries != null && i < entries.length; i++) {
             if ((entries[i] & CALLERS) != 0) {
@@ -103,9 +103,9 @@ public final class SondeHooksControl {
     }
 
     /**
-     * Sets entries of the switch table in place, each of which hooks see as it was or as it is.
+     * Sets entries of the switch table in place, each atomically.
      *
-     * @return false where there is no table, or it would have no empty entry, to which hooks look for theirs; then
+     * @return false if there is no table, or if it would have no empty entry, at which searches end; then
      *     nothing is changed
      */
     public static synchronized boolean change(long[] entries) {
@@ -130,7 +130,7 @@ public final class SondeHooksControl {
         return true;
     }
 
-    /** Where the entry of an id is, or would be. */
+    /** The index of the entry of an id, or where it would be. */
     private static int slot(long[] table, long entry) {
         int mask = table.length - 1;
         int at = (int) (entry >>> 32) & mask;
@@ -141,10 +141,10 @@ public final class SondeHooksControl {
     }
 
     /**
-     * Sets the table of spots, anchors and tag points; null switches them off. With it goes who the anchors are, as
-     * class.name(descriptor) and the positions they have, and which methods are bridges.
+     * Sets the table of spots, anchors and tag points; null switches them off. The anchors are given as
+     * class.name(descriptor) with their positions, and the bridge methods by name.
      *
-     * @param fresh positions mean other elements than before, so that the paths of all threads begin anew
+     * @param fresh positions have a new meaning, so that the paths of all threads are reset
      */
     public static synchronized void watches(long[] table, String[] members, int[] positions, String[] bridges, boolean fresh) {
         if (SondeHooks.base != 0) {
@@ -156,8 +156,8 @@ public final class SondeHooksControl {
     }
 
     /**
-     * Sets the table of a pack, whose words lie in its bytes from a place on, in the machine's order. There are no
-     * hooks that hand contexts over to other threads.
+     * Sets the table of a pack, whose words are in its bytes from an offset on, in native byte order. A pack has no
+     * hooks that pass contexts to other threads.
      */
     public static synchronized void watches(byte[] pack, int at, int words, String[] members, int[] positions, String[] bridges) {
         if (SondeHooks.base != 0) {
@@ -167,12 +167,12 @@ public final class SondeHooksControl {
         }
     }
 
-    /** Asks for the hooks of a pack to be compiled, by calls of a thread that is muted; see {@link SondeHooksRehearsal#summon}. */
+    /** Makes the JVM compile the hooks of a pack, by calls of a muted thread; see {@link SondeHooksRehearsal#summon}. */
     public static long summon(int calls) {
         return SondeHooksRehearsal.summon(calls);
     }
 
-    /** Has compilers see what the hooks of a pack do before the program needs them; see {@link SondeHooksRehearsal}. */
+    /** Shows compilers all that the hooks of a pack do before the program needs them; see {@link SondeHooksRehearsal}. */
     public static void rehearse(int calls, long deadline) {
         SondeHooksRehearsal.run(calls, deadline);
     }
@@ -187,13 +187,13 @@ public final class SondeHooksControl {
         return at;
     }
 
-    /** A number in the arena, which the caller keeps from being unmapped; 0 where the hooks are off. */
+    /** A number in the arena, which the caller keeps mapped; 0 if the hooks are off. */
     public static long get(int at) {
         long b = SondeHooks.base;
         return b == 0 ? 0 : U.getLongVolatile(null, b + at);
     }
 
-    /** Sets such a number. */
+    /** Sets a number. */
     public static void put(int at, long number) {
         long b = SondeHooks.base;
         if (b != 0) {
@@ -201,7 +201,7 @@ public final class SondeHooksControl {
         }
     }
 
-    /** Sets one of half the size. */
+    /** Sets a 32-bit number. */
     public static void put(int at, int number) {
         long b = SondeHooks.base;
         if (b != 0) {
@@ -217,7 +217,7 @@ public final class SondeHooksControl {
         }
     }
 
-    /** Sets whether Sonde is told of members called by reflection and through handles. */
+    /** Sets whether members that are called by reflection and through handles are reported to Sonde. */
     public static synchronized void follow(boolean on) {
         if (on && SondeHooks.base != 0) {
             SondeHooksMembers.begin();
@@ -228,13 +228,13 @@ public final class SondeHooksControl {
     }
 
     private static void stopFollowing() {
-        if (SondeHooks.following) { // else its class may not be initialised
+        if (SondeHooks.following) { // otherwise its class may not be initialised
             SondeHooks.following = false;
             SondeHooksMembers.end();
         }
     }
 
-    /** Makes the hooks inert for whoever enters one after the next safepoint. */
+    /** Disables the hooks for calls that begin after the next safepoint. */
     public static synchronized void off() {
         SondeHooks.probes = null;
         stopFollowing();
@@ -244,9 +244,9 @@ public final class SondeHooksControl {
     }
 
     /**
-     * Unmaps the arena once no thread is in a hook. {@link #off} and a safepoint must have come before.
+     * Unmaps the arena once no thread is in a hook. {@link #off} and a safepoint must precede it.
      *
-     * @return whether it is unmapped; if not in time, it stays
+     * @return whether it is unmapped; otherwise, after the time limit, it stays mapped
      */
     public static boolean retire(long boundNanos) {
         if (mapping == null) {
@@ -276,7 +276,7 @@ public final class SondeHooksControl {
     private static boolean isQuiet(long[] places, long start, long boundNanos) {
         for (int at = BUSY / 8; places != null && at < places.length; at += PLACE_LONGS) {
             while (U.getLongVolatile(places, LONGS + 8L * at) != 0) {
-                sweepPlaces(); // a thread that was stopped in a hook leaves it with its life
+                sweepPlaces(); // a thread that was killed in a hook never leaves it
                 if (isLate(start, boundNanos)) {
                     return false;
                 }
@@ -293,12 +293,12 @@ public final class SondeHooksControl {
         return false;
     }
 
-    /** From here on nothing the calling thread does is measured, until as many calls of {@link #unmute}. */
+    /** Mutes the calling thread: its calls are not measured until as many calls of {@link #unmute}. */
     public static void mute() {
         mute(Thread.currentThread());
     }
 
-    /** Does the same for another thread, which has no call under way. */
+    /** Mutes another thread, which must have no running call. */
     public static void mute(Thread thread) {
         SondeHooksPlaces.mute(thread, MUTE_ONE);
     }
@@ -320,7 +320,7 @@ public final class SondeHooksControl {
         SondeHooksPlaces.sweep(SondeHooksPlaces.second, SondeHooksPlaces.secondThreads);
     }
 
-    /** Makes more places where threads found none. */
+    /** Creates more places if threads found none. */
     public static void relieve() {
         if (SondeHooksPlaces.crowded && SondeHooksPlaces.second == null && SondeHooksPlaces.first != null) {
             SondeHooksPlaces.secondThreads = new Thread[1 << SondeHooksPlaces.SECOND_BITS];
@@ -329,19 +329,19 @@ public final class SondeHooksControl {
         }
     }
 
-    /** Whether someone with access to the arena wants the hooks out. */
+    /** Whether a process with access to the arena has requested the removal of the hooks. */
     public static boolean isStopAsked() {
         long b = SondeHooks.base;
         return b != 0 && U.getIntVolatile(null, b + HEADER_STOP) != 0;
     }
 
     /**
-     * Makes so many calls of a body of so many steps without hooks, and as many with hooks of a setting. The calling
+     * Makes calls of a body without hooks, and as many with hooks of a setting. The calling
      * thread must not be muted.
      *
-     * @param into gets nanoseconds: of those without, of those with, and what the hooks themselves measured; and how
-     *     many calls that is of
-     * @return whether that was done before the clock passed the deadline, with the hooks on throughout
+     * @param into gets nanoseconds: without hooks, with hooks, and as measured by the hooks; and the
+     *     number of calls
+     * @return whether this ended before the deadline, with the hooks on all the time
      */
     public static boolean calibrate(int rounds, int setting, int body, int steps, long deadline, long[] into) {
         long[] table = calibrationTable(setting);
@@ -358,7 +358,7 @@ public final class SondeHooksControl {
         }
     }
 
-    /** The switch table; where all is off, one for calls made to calibrate alone. */
+    /** The switch table; if all hooks are off, a table for calibration calls only. */
     private static synchronized long[] calibrationTable(int setting) {
         long[] table = SondeHooks.probes;
         if (SondeHooks.base != 0) {

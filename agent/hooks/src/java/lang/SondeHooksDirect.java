@@ -14,30 +14,30 @@ import java.util.stream.Stream;
 import jdk.internal.vm.annotation.DontInline;
 
 /**
- * Who called a method directly, told by a walk of the stack that ends there. It takes about a microsecond and
- * allocates, so it is asked only when all else holds; it happens muted and outside the arena.
+ * Finds the direct caller of a method by a short stack walk. It takes about a microsecond and allocates, so it is
+ * done only if everything else matches; it is muted and outside busy sections.
  *
- * <p>An instance knows the anchors, by name, and the methods that are no callers because they are bridges.
+ * <p>An instance knows the anchors, by name, and bridge methods, which do not count as callers.
  */
 final class SondeHooksDirect implements Function<Stream<StackFrame>, Object> {
-    /** More frames than a walk gets at once. */
+    /** More frames than a walk gets in one batch. */
     private static final int DEEP = 100;
-    /** Nobody else can have a class of this package. */
+    /** No other code can define a class in this package. */
     private static final String OWN = "java.lang.SondeHooks";
-    /** The positions of a method that is no caller. */
+    /** The positions of a method that does not count as a caller. */
     private static final int BRIDGE = -1;
 
     /** Of a method's flags. */
     private static final int ACC_BRIDGE = 0x40;
 
-    /** Null while nothing is watched. */
+    /** Null while no spot is on. */
     private static volatile SondeHooksDirect current;
-    /** Where a frame has its method's flags; negative where this JDK has no such field. */
+    /** The offset of the method flags in a frame; negative if this JDK has no such field. */
     private static long flags = -1;
-    /** Where it has, in JDKs before 22, what has them, and where that does. */
+    /** In JDKs before 22: the offset of the object with the flags, and of the flags in it. */
     private static long member = -1;
     private static long memberFlags = -1;
-    /** What has these fields. */
+    /** The classes with these fields. */
     private static Class<?> frameClass;
 
     private final StackWalker walker = StackWalker.getInstance(StackWalker.Option.RETAIN_CLASS_REFERENCE);
@@ -83,13 +83,13 @@ final class SondeHooksDirect implements Function<Stream<StackFrame>, Object> {
         return (hash ^ hash >>> 15) & positions.length - 1;
     }
 
-    /** Has the class initialised by the agent, not by a hook. */
+    /** Lets the agent initialise the class, so that no hook does. */
     static void prepare() {
     }
 
     /**
-     * Puts these in the place of those there were. All that a walk needs is used once by the agent: a class that a hook
-     * were the first to use, at the end of a stack, might fail to be initialised and be lost to the program.
+     * Replaces the anchors and bridges. The agent uses every class that a walk needs once: if a hook with little stack
+     * left were the first to use it, its initialisation could fail, and the program could not use the class any more.
      */
     static void set(String[] members, int[] positions, String[] bridges) {
         SondeHooksDirect made = new SondeHooksDirect(members, positions, bridges);
@@ -120,7 +120,7 @@ final class SondeHooksDirect implements Function<Stream<StackFrame>, Object> {
         current = null;
     }
 
-    /** As which elements the immediate caller of the method with the hook is known; 0 where it is none. */
+    /** The positions of the direct caller of the method with the hook; 0 if it is not an element. */
     @DontInline
     static long callerOf(long[] places, long place) {
         SondeHooksDirect direct = current;
@@ -128,7 +128,7 @@ final class SondeHooksDirect implements Function<Stream<StackFrame>, Object> {
         if (direct == null || (word & MUTED) != 0) {
             return 0;
         }
-        boolean counts = (word & FRESH) == 0; // else it has no call under way whose time this would be
+        boolean counts = (word & FRESH) == 0; // otherwise no running call has this time
         long start = counts ? System.nanoTime() : 0;
         if (counts) {
             SondeHooksAbsence.begin(places, place);
@@ -138,7 +138,7 @@ final class SondeHooksDirect implements Function<Stream<StackFrame>, Object> {
             Object found = direct.walker.walk(direct);
             return found == null ? 0 : direct.positionsOf((StackFrame) found);
         } catch (Exception | LinkageError | VirtualMachineError contained) {
-            return 0; // what the program is about to do must not fail by it
+            return 0; // it must not make the program fail
         } finally {
             U.putLong(places, place + WORD, U.getLong(places, place + WORD) - MUTE_ONE);
             if (counts) {
@@ -168,7 +168,7 @@ final class SondeHooksDirect implements Function<Stream<StackFrame>, Object> {
         return frame.getDeclaringClass().getName().startsWith(OWN);
     }
 
-    /** Sonde may not know the bridges of all that calls; most JDKs tell by themselves. */
+    /** Sonde may not know all bridge methods; most JDKs mark them in the frame. */
     boolean isBridge(StackFrame frame) {
         int at = find(frame);
         return at >= 0 ? positions[at] == BRIDGE : (flagsOf(frame) & ACC_BRIDGE) != 0;
@@ -205,8 +205,8 @@ final class SondeHooksDirect implements Function<Stream<StackFrame>, Object> {
     }
 
     /**
-     * The innermost callers of the method with the hook, at most so many, then nulls; null where they cannot be told. To
-     * be asked muted.
+     * The innermost callers of the method with the hook, then nulls; null if they are unknown. The thread must be
+     * muted.
      */
     static SondeHooksCaller[] row(int most) {
         SondeHooksDirect direct = current;

@@ -18,24 +18,24 @@ import jdk.internal.vm.annotation.DontInline;
 import jdk.internal.vm.annotation.ForceInline;
 
 /**
- * What methods of the JDK call through which work goes from one thread to another. A task, which is any object that
- * stands for one piece of work, is handed over with the context its maker is in: the prefixes of sequences on the
- * stack, the tags and the transaction. Whoever runs it is in that context meanwhile, and in its own before and after.
+ * Called by methods of the JDK that pass work from one thread to another. A task, which is any object that represents
+ * one piece of work, carries the context of the thread that created it: the prefixes of sequences on the stack, the
+ * tags and the transaction. The thread that runs the task has this context while it does.
  *
- * <p>Nothing is done but a few loads where no thread has a context. What is done is done muted and waits for nothing.
+ * <p>If no thread has a context, this costs a few loads. All other work is muted and never waits.
  */
 public final class SondeHooksHandOff {
-    /** Null while nothing is watched. */
+    /** Null while no spot is on. */
     private static volatile SondeHooksTasks tasks;
 
     private SondeHooksHandOff() {
     }
 
-    /** Has the class initialised by the agent, not by a hook. */
+    /** Lets the agent initialise the class, so that no hook does. */
     static void prepare() {
     }
 
-    /** Begins to hand over, or goes on where that was begun; all that is needed is used once by the agent. */
+    /** Enables the hand-off, unless it is enabled; the agent uses every needed class once. */
     static void begin() {
         if (tasks == null) {
             SondeHooksTasks rehearsed = new SondeHooksTasks();
@@ -58,7 +58,7 @@ public final class SondeHooksHandOff {
         tasks = null;
     }
 
-    /** Forgets tasks that are no more. */
+    /** Forgets tasks that were collected. */
     static void sweep() {
         SondeHooksTasks all = tasks;
         if (all != null) {
@@ -70,7 +70,7 @@ public final class SondeHooksHandOff {
         return tasks;
     }
 
-    /** Hands over a task that was just made, and is handed over once. */
+    /** Records the context of a new task, which is submitted once. */
     @ForceInline
     public static void carry(Object task) {
         SondeHooksTasks all = tasks;
@@ -79,7 +79,7 @@ public final class SondeHooksHandOff {
         }
     }
 
-    /** Hands over a task that others may hand over, too. */
+    /** Records the context of a task that may be submitted several times. */
     @ForceInline
     public static void submit(Object task) {
         SondeHooksTasks all = tasks;
@@ -88,21 +88,21 @@ public final class SondeHooksHandOff {
         }
     }
 
-    /** Has the calling thread, until {@link #suspend}, be in the context of a task that it begins. */
+    /** Sets the context of the calling thread to that of a task it begins, until {@link #suspend}. */
     @ForceInline
     public static Object resume(Object task) {
         SondeHooksTasks all = tasks;
         return all != null && (all.isUsed() || mayHaveContext()) ? take(all, task, false) : null;
     }
 
-    /** Is {@link #resume} for a task that may not be done by that. */
+    /** Is {@link #resume} for a task that may run again. */
     @ForceInline
     public static Object again(Object task) {
         SondeHooksTasks all = tasks;
         return all != null && (all.isUsed() || mayHaveContext()) ? take(all, task, true) : null;
     }
 
-    /** Has the calling thread be back in what it was in. */
+    /** Restores the context of the calling thread. */
     @ForceInline
     public static void suspend(Object was) {
         if (was != null) {
@@ -120,12 +120,12 @@ public final class SondeHooksHandOff {
         suspend(was);
     }
 
-    /** Tasks that have a hook where they are made and where they run. */
+    /** Tasks with hooks in their constructors and in their run methods. */
     static boolean carriesItself(Object task) {
         return task == null || task instanceof FutureTask || task instanceof ForkJoinTask;
     }
 
-    /** Is false where the calling thread has surely no context. */
+    /** Returns false if the calling thread certainly has no context. */
     @ForceInline
     private static boolean mayHaveContext() {
         long[] places = SondeHooksPlaces.first;
@@ -173,7 +173,7 @@ public final class SondeHooksHandOff {
             SondeHooksCarried made = new SondeHooksCarried(task, path, tags, transaction);
             found = isShared ? all.addShared(made, task, isEmpty) : isEmpty || all.add(made);
         } catch (Exception | LinkageError | VirtualMachineError contained) {
-            found = false; // what the program is about to do must not fail by it
+            found = false; // it must not make the program fail
         } finally {
             U.putLong(places, place + WORD, U.getLong(places, place + WORD) - MUTE_ONE);
         }
@@ -212,7 +212,7 @@ public final class SondeHooksHandOff {
         return install(places, place, task, isGood ? entry : null);
     }
 
-    /** Has the calling thread be in a context, or in none; gives what it was in, null where it is that already. */
+    /** Sets or clears the context of the calling thread; returns the previous one, null if nothing changes. */
     static SondeHooksAside install(long[] places, long place, Object task, SondeHooksCarried entry) {
         long word = U.getLong(places, place + WORD);
         SondeHooksState state = SondeHooksPlaces.state(places, place);
@@ -263,7 +263,7 @@ public final class SondeHooksHandOff {
         }
         U.putLong(places, place + PATH, was.path);
         if (was.joined) {
-            SondeHooksTrace.part(places, place); // gives up the place, too, where nothing is left
+            SondeHooksTrace.part(places, place); // also gives up the place if it is not needed
         } else {
             SondeHooksPlaces.giveUpIfEmpty(places, place);
         }
@@ -277,11 +277,11 @@ public final class SondeHooksHandOff {
                 all.remove(entry);
             }
         } catch (Exception | LinkageError | VirtualMachineError contained) {
-            // It goes with the task.
+            // The entry is removed with the task.
         }
     }
 
-    /** The place of the calling thread, negative where it has none. A virtual one that was handed a context has one. */
+    /** The place of the calling thread, negative if it has none. A virtual thread that got a context has one. */
     static int find(long tid) {
         int index = SondeHooksPlaces.find(tid);
         if (index < 0) {
@@ -294,7 +294,7 @@ public final class SondeHooksHandOff {
         return index;
     }
 
-    /** The tags that the calling thread, which has no place, was handed; null for none. */
+    /** The tags that the calling thread, which has no place, got with its task; null for none. */
     static SondeHooksTag tagsOf(Thread thread) {
         SondeHooksTasks all = tasks;
         if (all == null || !all.isUsed() || !SondeHooksPlaces.isVirtual(thread)) {
@@ -304,7 +304,7 @@ public final class SondeHooksHandOff {
         return entry != null && entry.isGood() ? entry.tags : null;
     }
 
-    /** Has a virtual thread, which has just got its place, be in the context that it was made in. */
+    /** Sets the context of a virtual thread, which has just got its place, to that of its creation. */
     static void adopt(long[] places, long place, Thread thread) {
         SondeHooksTasks all = tasks;
         if (all == null || !all.isUsed()) {
@@ -329,7 +329,7 @@ public final class SondeHooksHandOff {
         }
     }
 
-    /** Whether the owner of a place, a virtual thread, has no other context than the one it was made in, if any. */
+    /** Whether the virtual thread that owns a place has only the context of its creation, or none. */
     static boolean isAsBegun(long[] places, long place) {
         long now = SondeHooksPath.mark;
         long path = SondeHooksPath.of(places, place, now) & ~OF_VIRTUAL;

@@ -4,7 +4,7 @@ import static java.lang.SondeHooks.U;
 import static sonde.layout.Layout.ARRIVAL_SIZE;
 import static sonde.layout.Layout.ARRIVAL_TEXT;
 
-/** What results are told apart by, with its number: values of tags, by the tags' numbers; or callers in a row. */
+/** A label by which results are grouped, with its number: the values of tags, by their numbers, or a chain of callers. */
 final class SondeHooksLabel {
     /** Begins the text of values, and of callers. */
     private static final char TAGS = 'T';
@@ -43,8 +43,8 @@ final class SondeHooksLabel {
     }
 
     /**
-     * Tells Sonde what has the number, once; whether that is done. Where there is no room, the next call does it; but it is
-     * lost where there is only one try.
+     * Reports the number to Sonde, once; returns whether that is done. If there is no room, the next call tries again,
+     * unless there is only one try.
      */
     boolean tell(long[] places, long place, boolean onlyOnce) {
         if (state == UNTOLD && U.compareAndSetInt(this, STATE, UNTOLD, BEING_TOLD)) {
@@ -58,12 +58,12 @@ final class SondeHooksLabel {
         return state == TOLD;
     }
 
-    /** Whether nobody will ever be told. */
+    /** Whether it will never be reported. */
     boolean isLost() {
         return state == LOST;
     }
 
-    /** Callers, or number=value for each tag that is set, only the number where its value is null; a line each. */
+    /** Callers, or number=value for each tag that is set, only the number if its value is null; a line each. */
     byte[] text() {
         boolean areCallers = parts instanceof SondeHooksCaller[];
         StringBuilder text = new StringBuilder().append(areCallers ? CALLERS : TAGS);
@@ -87,7 +87,7 @@ final class SondeHooksLabel {
         return SondeHooksCaller.cut(text);
     }
 
-    /** No value takes the room of others. */
+    /** The maximum length of a value, so that all have room. */
     private static void append(StringBuilder text, Object value, int most) {
         if (!(value instanceof String)) {
             return;

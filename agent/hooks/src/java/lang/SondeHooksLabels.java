@@ -12,26 +12,26 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
 import jdk.internal.vm.annotation.DontInline;
 
 /**
- * Numbers for what results are told apart by: the values of tags together, or callers in a row. Found muted and
- * outside the arena.
+ * Assigns numbers to the labels by which results are grouped: the values of tags, or chains of callers. Labels are found
+ * muted and outside busy sections.
  *
- * <p>An instance holds the labels of one arena, numbered by their places in a table. All for which that has no room
- * are one.
+ * <p>An instance holds the labels of one arena, numbered by their places in a table. Labels without room in
+ * it share one number.
  */
 final class SondeHooksLabels {
     private static final int MASK = LABELS_MOST - 1;
     private static final int WINDOW = 64;
 
-    /** Null while no results are told apart. */
+    /** Null while no results are grouped. */
     private static volatile SondeHooksLabels current;
 
-    /** A label met a full ring: the agent is to tell it, as nobody may call in it again. */
+    /** A label found the ring full: the agent must report it, because there may be no further call with it. */
     private volatile boolean isBehind;
-    /** Nobody reads the ring while the program runs, as with a pack: what it has no room for, it never will have. */
+    /** The ring is not read while the program runs, as with a pack: once it is full, it stays full. */
     private final boolean isAlone;
-    /** It is so, and the ring is full. From then on labels that were not told are one with those that have no number. */
+    /** The ring is full and stays full. From then on, labels that were not reported share one number with those without room. */
     private volatile boolean isFull;
-    /** By number, less the first. Entries are made once and stay. */
+    /** By number, less the first. Entries never change. */
     private final AtomicReferenceArray<SondeHooksLabel> table = new AtomicReferenceArray<SondeHooksLabel>(MASK + 1);
 
     private SondeHooksLabels(boolean isAlone) {
@@ -39,7 +39,7 @@ final class SondeHooksLabels {
         table.set(LABEL_OTHER - LABELS_FIRST, new SondeHooksLabel(LABEL_OTHER, new Object[0]));
     }
 
-    /** Makes hooks ready to give numbers in the arena; all they need is used once by the agent, not first by a hook. */
+    /** Prepares hooks to assign numbers; the agent uses every needed class once, so that no hook is the first. */
     static void prepare() {
         if (current == null) {
             SondeHooksLabels rehearsed = new SondeHooksLabels(false);
@@ -48,12 +48,12 @@ final class SondeHooksLabels {
         }
     }
 
-    /** Forgets the labels given: their numbers mean nothing in the next arena. */
+    /** Forgets the labels: their numbers are not valid in the next arena. */
     static void forget() {
         current = null;
     }
 
-    /** Tells the labels that have met a full ring. The agent calls it. */
+    /** Reports the labels that found the ring full. The agent calls it. */
     static void catchUp() {
         SondeHooksLabels labels = current;
         if (labels == null || !labels.isBehind) {
@@ -76,7 +76,7 @@ final class SondeHooksLabels {
         }
     }
 
-    /** Begins a call of a spot whose results are told apart. */
+    /** Begins a call of a spot whose results are grouped. */
     @DontInline
     static long begin(int id, int setting, long grouping) {
         long tid = U.getLong(Thread.currentThread(), TID);
@@ -87,7 +87,7 @@ final class SondeHooksLabels {
         long[] places = SondeHooksPlaces.table(index);
         long place = SondeHooksPlaces.offset(index);
         if (places == null || U.getLong(places, place) != tid) {
-            return 0; // the arena was retired meanwhile
+            return 0; // the arena was retired in the meantime
         }
         long word = U.getLong(places, place + WORD);
         if ((word & MUTED) != 0) {
@@ -102,7 +102,7 @@ final class SondeHooksLabels {
         return SondeHooksTransaction.begin(places, place, id, setting, label);
     }
 
-    /** The label of the tags with these numbers, a bit each, where the calling thread, which is in no busy mark, is now. */
+    /** The label of the tags with these numbers, a bit each, of the calling thread, which must not be in a busy section. */
     static int ofTags(long[] places, long place, int numbers) {
         SondeHooksState state = SondeHooksPlaces.state(places, place);
         SondeHooksTag tags = state == null ? null : state.tags;
@@ -110,7 +110,7 @@ final class SondeHooksLabels {
         return noted != 0 ? noted : search(places, place, tags, numbers, 0);
     }
 
-    /** Is {@link #ofTags} of all tags; 0 where none is set. */
+    /** Is {@link #ofTags} of all tags; 0 if none is set. */
     static int ofAll(long[] places, long place) {
         SondeHooksState state = SondeHooksPlaces.state(places, place);
         return state == null || !state.hasTags() ? 0 : ofTags(places, place, (1 << TAGS_MOST) - 1);
@@ -136,19 +136,19 @@ final class SondeHooksLabels {
             SondeHooksLabel label = labels == null || parts == null ? null : labels.find(parts);
             boolean isTold = label != null && labels.tell(label, places, place);
             int number = label == null || label.isLost() ? LABEL_OTHER : label.number;
-            // Where there is no room now, there is none later: that is worth remembering, too.
+            // If there is no room now, there is none later: this is remembered, too.
             if (tags != null && (isTold || labels != null && number == LABEL_OTHER)) {
                 tags.note(numbers, number);
             }
             return number;
         } catch (Exception | LinkageError | VirtualMachineError contained) {
-            return LABEL_OTHER; // what the program is about to do must not fail by it
+            return LABEL_OTHER; // it must not make the program fail
         } finally {
             U.putLong(places, place + WORD, U.getLong(places, place + WORD) - MUTE_ONE);
         }
     }
 
-    /** Whether a label is told now, or was. */
+    /** Whether a label is reported now, or was before. */
     private boolean tell(SondeHooksLabel label, long[] places, long place) {
         boolean isTold = label.tell(places, place, isAlone);
         if (label.isLost()) {
@@ -159,7 +159,7 @@ final class SondeHooksLabels {
         return isTold;
     }
 
-    /** The label of some parts, new where they were not met together before; null where there is no room. */
+    /** The label of some parts, created if the combination is new; null if there is no room. */
     private SondeHooksLabel find(Object[] parts) {
         int home = SondeHooksLabel.hash(parts) * 0x9E3779B1 >>> 16;
         for (int i = 0; i < WINDOW; i++) {
@@ -173,7 +173,7 @@ final class SondeHooksLabels {
                 if (table.compareAndSet(slot, null, made)) {
                     return made;
                 }
-                label = table.get(slot); // another thread was first
+                label = table.get(slot); // another thread has added it
             }
             if (label.is(parts)) {
                 return label;

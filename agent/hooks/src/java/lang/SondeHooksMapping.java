@@ -13,14 +13,14 @@ import sun.nio.ch.DirectBuffer;
 import sun.nio.ch.FileChannelImpl;
 
 /**
- * An arena's file in memory, until {@link #end}. JDKs from 18 on make a mapped buffer by reflection, for which one that
- * just begins spins dozens of classes in tens of milliseconds; from 21 on there is a way without.
+ * An arena's file in memory, until {@link #end}. From JDK 18 on, a mapped buffer is created by reflection, for which a
+ * starting JVM generates dozens of classes in tens of milliseconds; from JDK 21 on, memory segments avoid this.
  */
 final class SondeHooksMapping {
     private static final long ADDRESS = U.objectFieldOffset(Buffer.class, "address");
 
     final long address;
-    /** A ByteBuffer, or the segment. */
+    /** A ByteBuffer, or a segment. */
     private final Object mapped;
     private final UnmapperProxy unmapper;
 
@@ -41,7 +41,7 @@ final class SondeHooksMapping {
         return made != null ? made : new SondeHooksMapping(channel.map(FileChannel.MapMode.READ_WRITE, 0, length));
     }
 
-    /** Null where this JDK has no segments, or they cannot be ended by hand. */
+    /** Null if this JDK has no segments, or they cannot be closed explicitly. */
     private static SondeHooksMapping segment(FileChannel channel, long length) {
         try {
             long unmapper = SondeHooksMembers.offset("jdk.internal.foreign.MappedMemorySegmentImpl", "unmapper");
@@ -55,7 +55,7 @@ final class SondeHooksMapping {
         }
     }
 
-    /** Before 12 Unsafe cannot do it; what it then does by itself has been there since 9. */
+    /** Before JDK 12, Unsafe has no such method; the replacement exists since JDK 9. */
     void end() {
         if (unmapper != null) {
             unmapper.unmap();

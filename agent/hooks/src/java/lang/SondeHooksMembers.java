@@ -17,11 +17,11 @@ import java.nio.charset.StandardCharsets;
 import jdk.internal.vm.annotation.DontInline;
 
 /**
- * Tells Sonde of methods and constructors that a thread inside a context is about to call by reflection or through
- * a method handle, each once, and has the thread wait as a call that is new does.
+ * Reports methods and constructors that a thread inside a context is about to call by reflection or through a method
+ * handle to Sonde, each once, and makes the thread wait as a new call does.
  *
- * <p>All of it happens muted, so it may call what it likes. Which members were told is known while they are
- * followed, no longer, and keeps no class from being unloaded.
+ * <p>The thread is muted, so this may call any method. The reported members are remembered while members are followed;
+ * this does not prevent the unloading of classes.
  */
 final class SondeHooksMembers {
     private static final int TOLD_BITS = 13;
@@ -33,23 +33,23 @@ final class SondeHooksMembers {
     private static final String MEMBER_NAME = "java.lang.invoke.MemberName";
     private static final long TYPE = offset(MEMBER_NAME, "type");
 
-    /** Threads write to it as they like: an entry is whole, or not there. Null while nothing is followed. */
+    /** Threads write to it without synchronisation: an entry is complete or absent. Null while members are not followed. */
     private static volatile SondeHooksTold[] told;
 
     private SondeHooksMembers() {
     }
 
-    /** Begins to follow, with nothing told yet, or goes on where that was begun. */
+    /** Begins to follow members, unless it has begun. */
     static void begin() {
         SondeHooksTold[] table = told;
         if (table == null) {
             table = new SondeHooksTold[TOLD_MASK + 1];
-            table[0] = new SondeHooksTold(""); // so that its class is initialised by the agent, not by a hook
+            table[0] = new SondeHooksTold(""); // initialises its class here and not in a hook
             told = table;
         }
     }
 
-    /** Forgets what was told. */
+    /** Forgets the reported members. */
     static void end() {
         told = null;
     }
@@ -71,7 +71,7 @@ final class SondeHooksMembers {
         try {
             tell(places, place, member);
         } catch (Exception | LinkageError | VirtualMachineError contained) {
-            // What the program is about to do must not fail by it.
+            // It must not make the program fail.
         } finally {
             U.putLong(places, place + WORD, U.getLong(places, place + WORD) - MUTE_ONE);
         }
@@ -108,7 +108,7 @@ final class SondeHooksMembers {
         }
     }
 
-    /** The class in which a member is told from others by its slot alone; null where it must be told by its name. */
+    /** The class in which the slot identifies a member; null if its name is needed. */
     private static Class<?> owner(Object member) {
         boolean hasSlot = member instanceof Method && METHOD_SLOT >= 0 || member instanceof Constructor && CONSTRUCTOR_SLOT >= 0;
         return hasSlot ? ((Member) member).getDeclaringClass() : null;
@@ -142,8 +142,8 @@ final class SondeHooksMembers {
     }
 
     /**
-     * Where there is no room another is forgotten, and will be told once more; so will one of two that threads write
-     * at the same moment.
+     * If there is no room, another member is forgotten and will be reported again; so will one of two members that
+     * threads write at the same time.
      */
     private static void remember(SondeHooksTold[] table, SondeHooksTold member) {
         int at = home(member.hash);
@@ -162,7 +162,7 @@ final class SondeHooksMembers {
         return hash * 0x9E3779B1 >>> 32 - TOLD_BITS;
     }
 
-    /** A member as class.name(descriptor), the class with slashes; null for what can have no hook of its own. */
+    /** A member as class.name(descriptor), the class with slashes; null if it cannot have its own hook. */
     private static String describe(Object member) {
         if (!(member instanceof Member)) {
             return null;
@@ -170,7 +170,7 @@ final class SondeHooksMembers {
         Class<?> declaring = ((Member) member).getDeclaringClass();
         String name = declaring == null ? null : declaring.getName();
         if (name == null || name.indexOf('/') >= 0 || name.startsWith(OWN_PACKAGE) || declaring.isArray()) {
-            return null; // hidden, or of the machinery itself
+            return null; // hidden, or part of the reflection code
         }
         String descriptor = descriptor(member);
         String simple = member instanceof Constructor ? "<init>" : ((Member) member).getName();
@@ -243,7 +243,7 @@ final class SondeHooksMembers {
         }
     }
 
-    /** Negative where this JDK has no such field. */
+    /** Negative if this JDK has no such field. */
     static long offset(String owner, String field) {
         try {
             return U.objectFieldOffset(Class.forName(owner, false, null), field);

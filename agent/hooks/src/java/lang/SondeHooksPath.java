@@ -11,46 +11,46 @@ import jdk.internal.vm.annotation.DontInline;
 import jdk.internal.vm.annotation.ForceInline;
 
 /**
- * What methods call that are elements of sequences of callers. A thread's path says which prefixes of sequences lie
- * on its stack: the elements of all sequences have a position each, a bit. It is kept in the thread's place, so on
- * the heap: the arena is not touched.
+ * Called by methods that are elements of sequences of callers. The path word of a thread has a bit for each element of
+ * all sequences; it says which prefixes of sequences are on the stack. It is in the place of the thread, on the heap,
+ * so the arena is not accessed.
  *
  * <pre>
  *   63  62    56 55          28 27           0
- * +----+--------+--------------+--------------+   virtual: the thread is
- * | v. |  mark  |  innermost   |  somewhere   |   innermost: prefixes that end with the innermost anchor's own frame
- * +----+--------+--------------+--------------+   somewhere: all that are matched
+ * +----+--------+--------------+--------------+   v.: the thread is virtual
+ * | v. |  mark  |  innermost   |  somewhere   |   innermost: prefixes that end at the innermost anchor
+ * +----+--------+--------------+--------------+   somewhere: all matched prefixes
  * </pre>
  *
- * <p>An entry keeps the path there was in a variable of the method; the exit puts it back, and with it heals
- * whatever exits further in have missed. The mark tells paths of now from those of an earlier arena, and of a time
- * when positions stood for other elements: an exit that comes too late changes nothing.
+ * <p>The entry saves the path in a variable of the method; the exit restores it, which also corrects missed inner exits.
+ * The mark distinguishes current paths from those of an earlier arena, or of a time when positions had another
+ * meaning: an exit that comes too late changes nothing.
  */
 public final class SondeHooksPath {
     static final long POSITIONS = (1L << PATH_POSITIONS) - 1;
     static final int MARK_SHIFT = 2 * PATH_POSITIONS;
     private static final int MARKS = 127;
     static final long PREFIXES = (1L << MARK_SHIFT) - 1;
-    /** Of the path of a virtual thread. */
+    /** Set in the path of a virtual thread. */
     static final long OF_VIRTUAL = 1L << 63;
     static final long MARK = ~(PREFIXES | OF_VIRTUAL);
 
-    /** Where a path, and an entry of the table of watches, has it; never 0. */
+    /** The mark of a path and of an entry of the table of watches; never 0. */
     static volatile long mark = 1L << MARK_SHIFT;
 
     private SondeHooksPath() {
     }
 
-    /** Has the class initialised by the agent, not by a hook. */
+    /** Lets the agent initialise the class, so that no hook does. */
     static void prepare() {
     }
 
-    /** Has the paths of all threads begin anew, by tables that are made from now on. */
+    /** Resets the paths of all threads: tables that are created from now on have another mark. */
     static void renew() {
         mark = ((mark >>> MARK_SHIFT) % MARKS + 1) << MARK_SHIFT;
     }
 
-    /** Tells that an anchor is entered; returns what is to be handed to {@link #depart}, 0 where that has nothing to do. */
+    /** Enters an anchor; returns the argument for {@link #depart}, 0 if nothing has to be undone. */
     @ForceInline
     public static long arrive(int id) {
         long[] table = SondeHooksWatch.watches;
@@ -82,7 +82,7 @@ public final class SondeHooksPath {
         return enter(places, place, table, entry, was, direct);
     }
 
-    /** Has the path be what it was before. */
+    /** Restores the path. */
     @ForceInline
     public static void depart(long was) {
         if (was == 0) {
@@ -106,13 +106,13 @@ public final class SondeHooksPath {
         }
     }
 
-    /** Whether a path has the mark of the one there is. */
+    /** Whether a path has the current mark. */
     @ForceInline
     private static boolean isOfNow(long[] places, long place, long path) {
         return (U.getLong(places, place + PATH) ^ path) >>> MARK_SHIFT == 0;
     }
 
-    /** The path of a place's owner, empty where it has another mark. */
+    /** The path of the owner of a place, empty if it has another mark. */
     @ForceInline
     static long of(long[] places, long place, long now) {
         long path = U.getLong(places, place + PATH);
@@ -123,7 +123,7 @@ public final class SondeHooksPath {
     private static long enter(long[] places, long place, long[] table, long entry, long was, long direct) {
         long positions = U.getLong(table, entry + 8);
         long hit = (int) (positions >>> 32) | (int) was << 1 & (int) positions; // both halves are positions
-        // The innermost ones, one further: no position that is reached directly is the first of all.
+        // The innermost positions, shifted by one: a position that is reached directly is never the first.
         long candidates = was >>> PATH_POSITIONS - 1 & direct;
         if (candidates != 0) {
             hit |= SondeHooksDirect.callerOf(places, place) << 1 & candidates;
@@ -132,14 +132,14 @@ public final class SondeHooksPath {
         return was;
     }
 
-    /** The table has the mark of when it was made. */
+    /** Uses the mark that the table has had since it was created. */
     @DontInline
     private static long arriveAnew(long[] places, long place, long[] table, long entry) {
         long direct = U.getLong(table, entry + 16);
         return enter(places, place, table, entry, of(places, place, direct & MARK), direct);
     }
 
-    /** Who has no place has no prefix either, and needs none for an anchor that begins none. */
+    /** A thread without a place has no prefix, and needs no place for an anchor that begins no sequence. */
     @DontInline
     private static long arriveElsewhere(long tid, long[] table, long entry) {
         boolean begins = U.getLong(table, entry + 8) >>> 32 != 0;
@@ -153,7 +153,7 @@ public final class SondeHooksPath {
         long[] places = SondeHooksPlaces.table(index);
         long place = SondeHooksPlaces.offset(index);
         if (places == null || U.getLong(places, place) != tid) {
-            return 0; // the arena was retired meanwhile
+            return 0; // the arena was retired in the meantime
         }
         return arriveAnew(places, place, table, entry);
     }
@@ -175,7 +175,7 @@ public final class SondeHooksPath {
         count(HEADER_CONTEXTS_LOST);
     }
 
-    /** Has the owner of a place have a path, which is nobody's yet. */
+    /** Gives the new owner of a place a path. */
     static void set(long[] places, long place, long path) {
         U.putLong(places, place + PATH, U.getLong(places, place + PATH) & OF_VIRTUAL | path);
     }

@@ -13,31 +13,31 @@ import static sonde.layout.Layout.TOKEN_PLACE_SHIFT;
 import jdk.internal.vm.annotation.ForceInline;
 
 /**
- * Which place is whose: two hash tables on the heap, by thread id, the second made when the first is crowded.
+ * Assigns places to threads: two hash tables on the heap, by thread id; the second is created when the first is crowded.
  *
- * <p>A place holds its owner's id (-1: free), a mark that is 1 while the owner is in the arena, the offset of
- * the block that goes with the place, and a word; it has a cache line to itself. Only its owner writes to a place, except that
- * the places of dead threads are freed by the agent. Places are named by an index, with one bit more for those
- * of the second table; a negative one is no place.
+ * <p>A place holds its owner's id (-1: free), a mark that is 1 while the owner accesses the arena, the offset of
+ * its block, and a word; it fills a cache line. Only its owner writes to a place, except that
+ * the places of dead threads are freed by the agent. Places are identified by an index, with one more bit for those
+ * of the second table; a negative index is no place.
  */
 final class SondeHooksPlaces {
-    /** No thread's id; 0 is that of a thread which is not whole yet. */
+    /** Not the id of a thread; 0 is the id of a thread whose constructor has not finished. */
     static final long FREE = -1;
     static final int PLACE_LONGS = 8;
     static final int PLACE_SHIFT = 6;
     static final int BUSY = 8;
     static final int BLOCK = 16;
     static final int WORD = 24;
-    /** What all tokens of the place have in common: epoch and index. */
+    /** The common part of all tokens of the place: epoch and index. */
     static final int TOKEN = 32;
-    /** Since when the owner is muted, by System.nanoTime, where it had calls under way; else 0. */
+    /** When the owner was muted, by System.nanoTime, if it had running calls; otherwise 0. */
     static final int SINCE = 40;
-    /** Which prefixes of sequences the owner's stack has, see SondeHooksPath. */
+    /** The path word of the owner, see SondeHooksPath. */
     static final int PATH = 48;
 
-    /** The word: a virtual thread's, or nobody's. */
+    /** The word: the owner is a virtual thread, or there is none. */
     static final long VIRTUAL = 1L << 62;
-    /** The word: the owner is new, and has to settle in the place's block. */
+    /** The word: the owner is new, and has not initialised the block yet. */
     static final long FRESH = 1L << 61;
     /** From bit 32 of the word: how often muted. */
     static final long MUTE_ONE = 1L << 32;
@@ -55,13 +55,13 @@ final class SondeHooksPlaces {
 
     static volatile long[] first;
     static volatile long[] second;
-    /** Who claimed the places, so that those of threads that have ended can be found. */
+    /** The owners of the places, to find those that have ended. */
     static Thread[] firstThreads;
     static Thread[] secondThreads;
-    /** What the owners have beside, where they have anything. Like the threads made before the table, and gone after it. */
+    /** Further state of the owners, or null. Like the threads, it is created before the table and removed after it. */
     static SondeHooksState[] firstStates;
     static SondeHooksState[] secondStates;
-    /** A thread found no place: the agent is to make the second table. */
+    /** A thread found no place: the agent must create the second table. */
     static volatile boolean crowded;
 
     private SondeHooksPlaces() {
@@ -71,12 +71,12 @@ final class SondeHooksPlaces {
         long[] table = new long[PLACE_LONGS << bits];
         for (int at = 0; at < table.length; at += PLACE_LONGS) {
             table[at] = FREE;
-            table[at + WORD / 8] = VIRTUAL; // so that nobody's place is never taken for a dead platform thread's
+            table[at + WORD / 8] = VIRTUAL; // so that a free place is never taken for that of a dead platform thread
         }
         return table;
     }
 
-    /** Where a thread's place is, unless another has it. Ids are given one after the other, so they spread well. */
+    /** The offset at which the search for a thread begins. Ids are consecutive, so they are distributed well. */
     @ForceInline
     static long home(long tid, int bits) {
         return LONGS + ((tid & (1L << bits) - 1) << PLACE_SHIFT);
@@ -92,10 +92,10 @@ final class SondeHooksPlaces {
         return LONGS + ((long) (index & SECOND - 1) << PLACE_SHIFT);
     }
 
-    /** The place of a thread, negative where it has none. */
+    /** The place of a thread, negative if it has none. */
     static int find(long tid) {
         if (tid == 0) {
-            return -1; // not a whole thread yet
+            return -1; // its constructor has not finished
         }
         int index = find(first, FIRST_BITS, tid);
         if (index < 0) {
@@ -117,7 +117,7 @@ final class SondeHooksPlaces {
         return -1;
     }
 
-    /** The place of the calling thread, made where it has none; negative where there is no room. */
+    /** The place of the calling thread, claimed if it has none; negative if there is no room. */
     static int claim(long tid) {
         return claim(tid, Thread.currentThread());
     }
@@ -168,7 +168,7 @@ final class SondeHooksPlaces {
         return VIRTUAL_THREAD != null && VIRTUAL_THREAD.isInstance(thread);
     }
 
-    /** What the owner of a place has beside it; null where it has nothing. */
+    /** Further state of the owner of a place; null if there is none. */
     static SondeHooksState state(long[] table, long place) {
         SondeHooksState[] states = table == first ? firstStates : secondStates;
         int index = (int) (place - LONGS >>> PLACE_SHIFT);
@@ -176,13 +176,13 @@ final class SondeHooksPlaces {
         return state != null && state.table == table ? state : null;
     }
 
-    /** Is {@link #state}, made where there is none; null where the table is no more. */
+    /** Is {@link #state}, created if there is none; null if the table is gone. */
     static SondeHooksState needState(long[] table, long place) {
         SondeHooksState state = state(table, place);
         if (state == null) {
             SondeHooksState[] states = table == first ? firstStates : secondStates;
             int index = (int) (place - LONGS >>> PLACE_SHIFT);
-            // Asked last: while the table is there, so are the states that go with it.
+            // Checked last: as long as the table exists, so do its states.
             if (states != null && index < states.length && (table == first || table == second)) {
                 state = new SondeHooksState(table);
                 states[index] = state;
@@ -207,11 +207,11 @@ final class SondeHooksPlaces {
         for (int index = 0; table != null && threads != null && index < threads.length; index++) {
             Thread thread = threads[index];
             long place = offset(index);
-            // What another has claimed meanwhile has another id, or a thread that lives.
+            // A place that was claimed in the meantime has another id, or a live thread.
             if (thread != null && !thread.isAlive() && U.getLongVolatile(table, place) == U.getLong(thread, TID)) {
                 threads[index] = null;
                 forget(table, place);
-                U.putLong(table, place + BUSY, 0); // it ended where its stack was full
+                U.putLong(table, place + BUSY, 0); // it ended with a full stack
                 U.putLong(table, place + WORD, VIRTUAL);
                 U.putLong(table, place + PATH, 0);
                 U.putLongRelease(table, place, FREE);
@@ -220,8 +220,8 @@ final class SondeHooksPlaces {
     }
 
     /**
-     * Frees the place of the calling thread if that is a virtual one, not muted, with no call under way, and in
-     * no other context than it began with: that one it finds again.
+     * Frees the place of the calling thread if it is virtual and not muted, has no running call, and has only the context
+     * it began with, which it can find again.
      */
     static void giveUpIfEmpty(long[] table, long place) {
         if ((U.getLong(table, place + WORD) & (VIRTUAL | MUTED)) == VIRTUAL && SondeHooksHandOff.isAsBegun(table, place)
@@ -235,14 +235,14 @@ final class SondeHooksPlaces {
         }
     }
 
-    /** Has as many contexts open as a word says. */
+    /** Sets the number of open contexts to that of a word. */
     static void leaveContext(long[] table, long place, long before) {
         U.putLong(table, place + WORD, U.getLong(table, place + WORD) & ~CONTEXT | before & CONTEXT);
     }
 
     /**
-     * Changes by how much a thread is muted, which is the calling one or has no call under way. What passes while it
-     * is muted is Sonde's time, not that of the calls it has under way.
+     * Changes the mute count of the calling thread, or of a thread without running calls. Time while it is muted is not
+     * part of its running calls.
      */
     static void mute(Thread thread, long by) {
         long tid = U.getLong(thread, TID);
@@ -254,7 +254,7 @@ final class SondeHooksPlaces {
         }
         long word = U.getLong(table, place + WORD);
         if (by < 0 && (word & MUTED) == 0) {
-            return; // muted in an arena that is gone
+            return; // it was muted in an earlier arena
         }
         long after = word + by;
         if (by > 0 && (word & MUTED) == 0) {
@@ -289,7 +289,7 @@ final class SondeHooksPlaces {
         }
     }
 
-    /** Where the elements of a long[] begin. The JDK's own answer has changed its type from release to release. */
+    /** The offset of the elements of a long[]. The type of the JDK's constant differs between releases. */
     private static long longs() {
         long[] marked = {0x9E3779B97F4A7C15L, 0, 0, 0};
         long at = 8;

@@ -7,26 +7,26 @@ import jdk.internal.vm.annotation.DontInline;
 import jdk.internal.vm.annotation.ForceInline;
 
 /**
- * What workers of thread pools call. A worker is in the context of a task from when it gets that one until it asks for
- * the next. Tasks that carry their context themselves are not its business.
+ * Called by workers of thread pools. A worker has the context of a task from when it gets the task until it asks for
+ * the next one. Tasks that carry their context themselves are not handled here.
  */
 public final class SondeHooksPool {
     private static final String COMPLETION = "java.util.concurrent.CompletableFuture$UniCompletion";
 
-    /** Of a worker, its first task; negative where this JDK has no such field. */
+    /** The offset of a worker's first task; negative if this JDK has no such field. */
     private static long firstTask = -1;
-    /** What a completion of a CompletableFuture has until it has fired. */
+    /** The offset of the field that a completion of a CompletableFuture clears when it fires. */
     private static long dep = -1;
     private static Class<?> completion;
 
     private SondeHooksPool() {
     }
 
-    /** Has the class initialised by the agent, not by a hook. */
+    /** Lets the agent initialise the class, so that no hook does. */
     static void prepare() {
     }
 
-    /** Has what hooks need be found, and used, by the agent, not by a hook. */
+    /** Lets the agent find and use everything that hooks need, so that no hook is the first. */
     static void begin() {
         firstTask = SondeHooksMembers.offset("java.util.concurrent.ThreadPoolExecutor$Worker", "firstTask");
         dep = SondeHooksMembers.offset(COMPLETION, "dep");
@@ -41,12 +41,12 @@ public final class SondeHooksPool {
         }
     }
 
-    /** Whether a completion has fired, or is of a kind of which that cannot be told. */
+    /** Whether a completion has fired, or is of a kind for which this is unknown. */
     static boolean isDone(Object task) {
         return completion == null || dep < 0 || !completion.isInstance(task) || SondeHooksMembers.reference(task, dep) == null;
     }
 
-    /** A worker begins, maybe with a task. */
+    /** A worker starts, perhaps with a task. */
     @ForceInline
     public static void work(Object worker) {
         if (SondeHooksHandOff.tasks() != null && firstTask >= 0 && worker != null) {
@@ -63,7 +63,7 @@ public final class SondeHooksPool {
         }
     }
 
-    /** A worker is done with a task. */
+    /** A worker has finished a task. */
     @ForceInline
     public static void idle() {
         if (SondeHooksHandOff.tasks() != null) {
@@ -71,7 +71,7 @@ public final class SondeHooksPool {
         }
     }
 
-    /** A task that was handed over is refused: nobody will begin it. */
+    /** A submitted task is rejected: it will not run. */
     @ForceInline
     public static void withdraw(Object task) {
         SondeHooksTasks all = SondeHooksHandOff.tasks();

@@ -16,23 +16,23 @@ import static sonde.layout.Layout.WATCH_PURE;
 import static sonde.layout.Layout.WATCH_WORDS;
 
 /**
- * Calls hooks as those of a pack are called, while the program begins: else they are interpreted for most of its start, as
- * compilers are slow to come to them then. What a compiler does not see happen it leaves out, and code from which
- * something is left out is thrown away when that happens; so all is done that happens to programs.
+ * Calls the hooks of a pack while the program starts, so that they are compiled early: otherwise they are interpreted for
+ * most of the start. A compiler leaves out branches that were never taken, and discards the code when one is taken; so
+ * the calls take all branches that programs take.
  */
 final class SondeHooksRehearsal {
-    /** An id that nothing has. */
+    /** An unused id. */
     private static final int NOBODY = 3;
-    /** What happens seldom is compiled by itself only when the program has it happen often. */
+    /** How often rare branches are taken. */
     private static final int SELDOM = 32;
 
     private SondeHooksRehearsal() {
     }
 
     /**
-     * Makes calls that end at once, of a thread that must be muted, and tells how many nanoseconds they took; negative where no
-     * spot can be rehearsed. Compilers come for the outermost methods then, and compile with them all that is inlined: that
-     * is never interpreted, nor compiled by itself.
+     * Makes calls that end at once, in a thread that must be muted; returns their time in nanoseconds, negative if no spot
+     * can be used. Compilers then compile the outermost methods with everything that is inlined into them, which is never
+     * interpreted or compiled separately.
      */
     static long summon(int calls) {
         if (!add(SondeHooksWatch.watches)) {
@@ -45,7 +45,7 @@ final class SondeHooksRehearsal {
         return System.nanoTime() - began;
     }
 
-    /** Makes so many calls that count as made to calibrate, unless the clock passes the deadline. The thread must not be muted. */
+    /** Makes calibration calls until the deadline at most. The thread must not be muted. */
     static void run(int calls, long deadline) {
         long[] table = SondeHooksWatch.watches;
         if (!add(table)) {
@@ -55,7 +55,7 @@ final class SondeHooksRehearsal {
             long outer = SondeHooksWatch.enter(CALIBRATION_ID);
             if (i % SELDOM == 0) {
                 missNode();
-                SondeHooksWatch.exit(SondeHooksWatch.enter(NOBODY)); // as one that is switched off, or not where one looks first
+                SondeHooksWatch.exit(SondeHooksWatch.enter(NOBODY)); // as a spot that is off, or is not at its first index
             }
             SondeHooksWatch.exit(SondeHooksWatch.enter(CALIBRATION_ID));
             SondeHooksWatch.exit(outer);
@@ -66,14 +66,14 @@ final class SondeHooksRehearsal {
         }
     }
 
-    /** Adds a spot that is like the first plain one, unless it is there; false where there is none, or no room. */
+    /** Adds a spot like the first plain one, unless it exists; false if there is none, or no room. */
     private static boolean add(long[] table) {
         int like = plain(table);
         if (like < 0) {
             return false;
         }
         int at = CALIBRATION_ID * WATCH_WORDS & table.length - 1;
-        for (int looks = table.length / WATCH_WORDS / 2; looks > 0; looks--) { // a longer search would not be like the program's
+        for (int looks = table.length / WATCH_WORDS / 2; looks > 0; looks--) { // the program does not search longer
             if ((int) (table[at] >>> 32) == CALIBRATION_ID) {
                 return true;
             }
@@ -90,7 +90,7 @@ final class SondeHooksRehearsal {
         return false;
     }
 
-    /** Whether an entry other than this one is empty. One must stay so: a search for an id that has none ends there. */
+    /** Whether another entry is empty. One must stay empty: it ends the search for an unknown id. */
     private static boolean isEmptyElsewhere(long[] table, int taken) {
         for (int at = 0; at < table.length; at += WATCH_WORDS) {
             if (at != taken && table[at] == 0) {
@@ -100,7 +100,7 @@ final class SondeHooksRehearsal {
         return false;
     }
 
-    /** A spot that acts everywhere, and of which calls are counted or timed by method alone. */
+    /** A spot that acts everywhere, and whose calls are counted or timed only by method. */
     private static int plain(long[] table) {
         for (int at = 0; table != null && at < table.length; at += WATCH_WORDS) {
             if ((table[at] & (ON | FLAT)) == (ON | FLAT) && table[at + 1] == 0 && (table[at + 3] & ~(long) WATCH_PURE) == 0) {
@@ -119,7 +119,7 @@ final class SondeHooksRehearsal {
         }
     }
 
-    /** Has the node of the calls be searched for. */
+    /** Makes the next call search for its node. */
     private static void missNode() {
         int index = SondeHooksPlaces.find(U.getLong(Thread.currentThread(), TID));
         long[] places = SondeHooksPlaces.table(index);
@@ -139,7 +139,7 @@ final class SondeHooksRehearsal {
         }
     }
 
-    /** Gives the place of the calling thread up, which has no call under way: the next is that of a thread that is new. */
+    /** Gives up the place of the calling thread, which has no running call: its next call is like that of a new thread. */
     private static void leavePlace() {
         int index = SondeHooksPlaces.find(U.getLong(Thread.currentThread(), TID));
         long[] places = SondeHooksPlaces.table(index);

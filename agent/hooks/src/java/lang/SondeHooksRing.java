@@ -7,24 +7,24 @@ import static sonde.layout.Layout.*;
 import jdk.internal.vm.annotation.ForceInline;
 
 /**
- * The ring of a block: records of its thread's traced calls, which Sonde reads meanwhile.
+ * The ring of a block: records of the traced calls of its thread, which Sonde reads at the same time.
  *
- * <p>The thread alone writes, Sonde alone moves the tail. A call reserves room for its record when it begins, so
- * outer calls always find some; one that finds none is counted only. Besides what is reserved there is room for one
- * record more: at most one pad is needed on the way to the end of what is free, and it is shorter than a record.
+ * <p>Only the thread writes, and only Sonde moves the tail. A call reserves room for its record when it begins, so that
+ * outer calls always have room; a call without room is only counted. Besides the reserved room there is room for one
+ * more record: at most one pad is needed before the end of the free room, and it is shorter than a record.
  *
- * <p>While a call is under way whose verdict is open, nothing is published, so all behind its beginning can be taken
- * back. The calling thread is marked as busy.
+ * <p>Nothing is published during a call that is decided at its exit, so that its records can be removed. The calling
+ * thread is marked as busy.
  */
 final class SondeHooksRing {
     private SondeHooksRing() {
     }
 
-    /** Has the class initialised by the agent, not by a hook. */
+    /** Lets the agent initialise the class, so that no hook does. */
     static void prepare() {
     }
 
-    /** The address of a block's ring, made where it has none; 0 where there is no room. */
+    /** The address of a block's ring, created if it has none; 0 if there is no room. */
     @ForceInline
     static long of(long b, long block, long transaction) {
         int ref = U.getInt(null, block + BLOCK_RING);
@@ -57,7 +57,7 @@ final class SondeHooksRing {
         return ring;
     }
 
-    /** Has the ring of a block, if there is one, belong to a new thread, in no transaction. */
+    /** Gives the ring of a block, if there is one, to a new thread without a transaction. */
     static void settle(long b, long block) {
         int ref = U.getInt(null, block + BLOCK_RING);
         if (ref != 0) {
@@ -69,17 +69,17 @@ final class SondeHooksRing {
         }
     }
 
-    /** Notes which transaction the thread is in from now on, how deep, and what was lost of that so far. */
+    /** Sets the transaction of the thread, its depth, and the number of its lost calls. */
     static void enter(long ring, long transaction, int depth, int lost) {
         U.putLong(null, ring + RING_TRANSACTION, transaction);
         U.putInt(null, ring + RING_DEPTH, depth);
         U.putInt(null, ring + RING_LOST, lost);
     }
 
-    /** Whether so many bytes may be written besides all that is reserved. */
+    /** Whether there is room for these bytes besides the reserved room. */
     @ForceInline
     static boolean hasRoom(long ring, int bytes) {
-        // Sonde has copied what is before the tail, so that is read before anything is written there.
+        // Sonde has copied everything before the tail, so the tail is read before anything is written there.
         long tail = U.getLongVolatile(null, ring + RING_TAIL);
         long used = U.getLong(null, ring + RING_WRITE) - tail + U.getLong(null, ring + RING_RESERVED);
         return used + bytes + CALL_SIZE <= U.getInt(null, ring + RING_CAPACITY);
@@ -98,14 +98,14 @@ final class SondeHooksRing {
         }
     }
 
-    /** How many bytes a record takes now, with the pad before it. */
+    /** The number of bytes of a record, with the pad before it. */
     private static int padded(long ring, int bytes) {
         int capacity = U.getInt(null, ring + RING_CAPACITY);
         int left = capacity - (int) (U.getLong(null, ring + RING_WRITE) & capacity - 1);
         return left < bytes ? left + bytes : bytes;
     }
 
-    /** Begins a record, behind a pad where it would lie across the end; gives its address. */
+    /** Begins a record, after a pad if it would cross the end; returns its address. */
     private static long begin(long ring, int bytes, int kind, int flags, int id) {
         int capacity = U.getInt(null, ring + RING_CAPACITY);
         long write = U.getLong(null, ring + RING_WRITE);
@@ -121,7 +121,7 @@ final class SondeHooksRing {
         return record;
     }
 
-    /** Ends a record; what is written may be read where no verdict is open. */
+    /** Ends a record, and publishes it unless a decision is pending. */
     private static void end(long ring, int bytes) {
         long write = U.getLong(null, ring + RING_WRITE) + bytes;
         U.putLong(null, ring + RING_WRITE, write);
@@ -130,7 +130,7 @@ final class SondeHooksRing {
         }
     }
 
-    /** Writes the record of a call, for which room is reserved no more. */
+    /** Writes the record of a call, and releases its reserved room. */
     static void call(long ring, int flags, int id, long start, long nanos, int label) {
         int lost = 0;
         if ((flags & (CALL_ROOT | CALL_HANDED)) != 0) {
@@ -148,7 +148,7 @@ final class SondeHooksRing {
         end(ring, CALL_SIZE);
     }
 
-    /** Writes a value of a call that is under way; false where there is no room. */
+    /** Writes a value of a call that is running; false if there is no room. */
     static boolean value(long ring, int id, int depth, int index, String value) {
         int length = value == null ? 0 : value.length();
         int units = length < MOST_UNITS ? length : MOST_UNITS;
@@ -174,7 +174,7 @@ final class SondeHooksRing {
         return true;
     }
 
-    /** Notes that one verdict less is open; with none left, all that is written may be read. */
+    /** Ends one pending decision; after the last one, all records are published. */
     static void release(long ring, int held, int mixed) {
         U.putInt(null, ring + RING_HELD, held);
         U.putInt(null, ring + RING_MIXED, mixed);
@@ -183,13 +183,13 @@ final class SondeHooksRing {
         }
     }
 
-    /** Where a call of which only the lower half of its position is known began. */
+    /** The position at which a call began, of which only the lower half is known. */
     private static long position(long ring, int lower) {
         long write = U.getLong(null, ring + RING_WRITE);
         return write - ((int) write - lower & 0xffffffffL);
     }
 
-    /** Takes back what was written of the present transaction since a position; nothing of that is published. */
+    /** Removes the records of the current transaction since a position; none of them is published. */
     static void discard(long ring, int since, boolean wasHanded) {
         long begun = position(ring, since);
         if (U.getInt(null, ring + RING_MIXED) == 0) {
@@ -205,12 +205,12 @@ final class SondeHooksRing {
         }
     }
 
-    /** Takes back values of the call of a depth, written since a position; nothing of that is published. */
+    /** Removes the values of the call at a depth, written since a position; none of them is published. */
     static void discardValues(long ring, int since, int depth) {
         blank(ring, position(ring, since), depth);
     }
 
-    /** Makes pads of records of the present transaction: of all, or of values of a depth. */
+    /** Turns records of the current transaction into pads: all, or the values at a depth. */
     private static void blank(long ring, long from, int depth) {
         long transaction = U.getLong(null, ring + RING_TRANSACTION);
         long write = U.getLong(null, ring + RING_WRITE);
@@ -221,7 +221,7 @@ final class SondeHooksRing {
             int head = U.getInt(null, record);
             size = head & 0xffff;
             if (size < 8) {
-                return; // somebody else wrote here
+                return; // another thread wrote here
             }
             int kind = head >>> RECORD_KIND_SHIFT & 0xff;
             boolean isMeant = depth < 0 || kind == RECORD_VALUE && U.getInt(null, record + VALUE_DEPTH) == depth;

@@ -5,7 +5,7 @@ import java.util.Iterator;
 import java.util.function.Function;
 import java.util.stream.Stream;
 
-/** Collects the callers of the method with the hook, innermost first, as many as are asked for or there are. */
+/** Collects the callers of the method with the hook, innermost first, up to the requested number. */
 final class SondeHooksRow implements Function<Stream<StackFrame>, SondeHooksCaller[]> {
     private final SondeHooksDirect direct;
     private final int most;
@@ -15,7 +15,7 @@ final class SondeHooksRow implements Function<Stream<StackFrame>, SondeHooksCall
         this.most = most;
     }
 
-    /** Null where one of them has no number. */
+    /** Null if one of them has no number. */
     @Override
     public SondeHooksCaller[] apply(Stream<StackFrame> frames) {
         SondeHooksCaller[] found = new SondeHooksCaller[most];

@@ -6,16 +6,16 @@ import static sonde.layout.Layout.NODE_SPREAD;
 import static sonde.layout.Layout.SPREAD_BUCKETS;
 import static sonde.layout.Layout.SPREAD_SIZE;
 
-/** How often a node's calls took how long: counts by buckets that grow with the time, as the layout says. */
+/** The distribution of the times of a node's calls: counts by buckets whose width grows with the time, as in the layout. */
 final class SondeHooksSpread {
     private SondeHooksSpread() {
     }
 
-    /** Has the class initialised by the agent, not by a hook. */
+    /** Lets the agent initialise the class, so that no hook does. */
     static void prepare() {
     }
 
-    /** Counts a time, where there is room to. The calling thread is marked as busy, and alone writes to the node. */
+    /** Counts a time if there is room. The calling thread is marked as busy, and no other thread writes to the node. */
     static void add(long b, long node, long nanos) {
         int ref = U.getInt(null, node + NODE_SPREAD);
         if (ref == 0) {
@@ -29,7 +29,7 @@ final class SondeHooksSpread {
         U.putInt(null, count, U.getInt(null, count) + 1);
     }
 
-    /** By shifts alone: what the JDK has to count leading zeros could be woven itself. */
+    /** Uses only shifts: the JDK's method that counts leading zeros could be woven. */
     private static int bucket(long nanos) {
         int octave = 0;
         long left = nanos > 0 ? nanos : 0;

@@ -1,17 +1,17 @@
 package java.lang;
 
-/** What a thread has on the heap beside its place: the tags it is under, and the task it runs. Its owner's alone. */
+/** State of a thread on the heap besides its place: its tags, and the task it runs. Only its owner uses it. */
 final class SondeHooksState {
-    /** The table of the place: a state of an earlier arena is nobody's. */
+    /** The table of the place: a state of an earlier arena is ignored. */
     final long[] table;
-    /** No tags, so that the first value that repeats is found below it. */
+    /** Without tags; repeated first values are found below it. */
     private final SondeHooksTag none = new SondeHooksTag();
     SondeHooksTag tags = none;
-    /** The task whose context the thread has taken up. */
+    /** The task whose context the thread has. */
     Object task;
-    /** Of a worker of a pool, what it was in before its task. */
+    /** For a worker of a pool: its context before the task. */
     SondeHooksAside pooled;
-    /** Of a virtual thread, what it began with: it may give up its place whenever it has no more than that. */
+    /** For a virtual thread: its first context. It may give up its place when it has no other. */
     SondeHooksCarried own;
 
     SondeHooksState(long[] table) {
@@ -22,7 +22,7 @@ final class SondeHooksState {
         return tags.isSet();
     }
 
-    /** Forgets all but what makes repeated values cheap. */
+    /** Forgets everything except the values that are reused. */
     void clear() {
         tags = none;
         task = null;
@@ -30,7 +30,7 @@ final class SondeHooksState {
         own = null;
     }
 
-    /** Has the thread under these tags; null is none. */
+    /** Sets the tags of the thread; null for none. */
     void under(SondeHooksTag wanted) {
         tags = wanted == null ? none : wanted;
     }

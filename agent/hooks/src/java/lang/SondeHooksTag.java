@@ -3,17 +3,17 @@ package java.lang;
 import static sonde.layout.Layout.TAGS_MOST;
 
 /**
- * The values of all tags at a point of a stack. They never change, so it can be handed to other threads; what it
- * remembers to be quicker, any of them may write over.
+ * The values of all tags at a point of a stack. They never change, so other threads can use them; any thread may
+ * overwrite the cached fields.
  */
 final class SondeHooksTag {
-    /** The value of a tag whose expression gave null, or failed. */
+    /** The value of a tag whose expression returned null or failed. */
     private static final Object NULL = new Object();
 
     private final Object[] values;
     private SondeHooksTag last;
     private int lastNumber;
-    /** The label of some of the tags, which the upper half names; 0 where none is known yet. */
+    /** The label of some of the tags, which are in the upper half; 0 if none is known yet. */
     private long labelled;
 
     /** No tags. */
@@ -29,18 +29,18 @@ final class SondeHooksTag {
         return values != null;
     }
 
-    /** The value of a tag, null where it has none, or null. */
+    /** The value of a tag, null if it has none or its value is null. */
     String value(int number) {
         Object value = isKnown(number) ? values[number] : null;
         return value == NULL ? null : (String) value;
     }
 
-    /** Whether a tag was set, be it to null. */
+    /** Whether a tag was set, also to null. */
     boolean isKnown(int number) {
         return values != null && number >= 0 && number < TAGS_MOST && values[number] != null;
     }
 
-    /** What holds where a tag has a value besides. */
+    /** These tags with one more value. */
     SondeHooksTag with(int number, String value) {
         if (isSame(number, value)) {
             return this;
@@ -60,7 +60,7 @@ final class SondeHooksTag {
         return child;
     }
 
-    /** The values of the tags with these numbers, a bit each; others are null, and what is null is an object that says so. */
+    /** The values of the tags with these numbers, a bit each; others are null; a null value is represented by an object. */
     Object[] only(int numbers) {
         Object[] some = new Object[TAGS_MOST];
         for (int i = 0; values != null && i < TAGS_MOST; i++) {
@@ -77,7 +77,7 @@ final class SondeHooksTag {
         return value == null ? here == NULL : here == value || value.equals(here);
     }
 
-    /** The label noted for these tags; 0 where that is of others. */
+    /** The cached label of these tags; 0 if it is that of others. */
     int labelOf(int numbers) {
         long noted = labelled;
         return (int) (noted >>> 32) == numbers ? (int) noted : 0;

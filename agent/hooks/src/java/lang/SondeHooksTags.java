@@ -10,23 +10,23 @@ import jdk.internal.vm.annotation.DontInline;
 import jdk.internal.vm.annotation.ForceInline;
 
 /**
- * What methods call at which a tag of the transaction gets a value, and conditions that ask for one. The values lie on
- * the heap; only one that was not the last allocates.
+ * Called by methods at which a tag of the transaction gets a value, and by conditions that read one. The values are on
+ * the heap; setting the same value again does not allocate.
  */
 public final class SondeHooksTags {
-    /** What is kept of a value: it outlives the call, and a program may have large ones. */
+    /** The maximum length of a value: it outlives the call, and a program may have large values. */
     private static final int MOST_CHARS = 256;
 
     private SondeHooksTags() {
     }
 
-    /** Has the class initialised by the agent, not by a hook. */
+    /** Lets the agent initialise the class, so that no hook does. */
     static void prepare() {
     }
 
     /**
-     * Tells that a tag point is entered; returns what is to be handed to {@link #tag} and {@link #untag}, 0 where there
-     * is nothing to do. Until the former the thread is muted: the value may be had from methods with hooks.
+     * Enters a tag point; returns the argument for {@link #tag} and {@link #untag}, 0 if there is nothing to do. The
+     * thread is muted until {@link #tag}: the expression may call methods with hooks.
      */
     @ForceInline
     public static long tagging(int id) {
@@ -40,20 +40,20 @@ public final class SondeHooksTags {
         if (mark == 0) {
             SondeHooksPath.lose();
         } else if ((mark & MUTED >>> 32) != 0) {
-            SondeHooksWatch.unmute(mark); // what a muted thread does is nobody's transaction
+            SondeHooksWatch.unmute(mark); // a muted thread has no transaction
             return 0;
         }
         return mark;
     }
 
-    /** Gives the tag its value; returns what {@link #untag} needs to take that back. */
+    /** Sets the value of the tag; returns the argument that {@link #untag} needs to undo it. */
     @DontInline
     public static Object tag(long mark, int id, String value) {
         Object outer = null;
         try {
             outer = set(mark, id, value);
         } catch (Exception | LinkageError | VirtualMachineError contained) {
-            SondeHooksPath.lose(); // there is no memory, or no stack, for it
+            SondeHooksPath.lose(); // there is not enough memory or stack
         } finally {
             SondeHooksWatch.unmute(mark);
         }
@@ -78,7 +78,7 @@ public final class SondeHooksTags {
         return outer;
     }
 
-    /** Has the tags be what they were before. */
+    /** Restores the tags. */
     @ForceInline
     public static void untag(long mark, Object outer) {
         if (mark != 0) {
@@ -97,10 +97,10 @@ public final class SondeHooksTags {
         if (state != null && outer != null) {
             state.tags = (SondeHooksTag) outer;
         }
-        SondeHooksWatch.unmute(mark); // gives the place up, too, where nothing is left
+        SondeHooksWatch.unmute(mark); // also gives up the place if it is not needed
     }
 
-    /** The value of a tag where the calling thread is now; null where it has none, or null. */
+    /** The current value of a tag in the calling thread; null if it has none or its value is null. */
     public static String tagged(int number) {
         long tid = U.getLong(Thread.currentThread(), TID);
         long[] places = SondeHooksPlaces.first;

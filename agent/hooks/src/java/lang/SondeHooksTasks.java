@@ -7,8 +7,8 @@ import static sonde.layout.Layout.HEADER_AMBIGUOUS;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 
 /**
- * Tasks that were handed over with a context, by identity, each as long as the program keeps it. Nobody waits for
- * anybody: a task's entry is within a few steps from its home, or nowhere.
+ * Tasks that were submitted with a context, by identity, each as long as the program keeps it. No thread waits: the
+ * entry of a task is within a few steps of its home, or absent.
  */
 final class SondeHooksTasks {
     private static final int BITS = 15;
@@ -17,7 +17,7 @@ final class SondeHooksTasks {
 
     private final AtomicReferenceArray<SondeHooksCarried> table = new AtomicReferenceArray<SondeHooksCarried>(MASK + 1);
     private int turn;
-    /** How many entries there are, alone in its cache line. */
+    /** The number of entries, in its own cache line. */
     private final long[] used = new long[16];
 
     /** Whether any task may be here. */
@@ -29,7 +29,7 @@ final class SondeHooksTasks {
         return hash >>> 32 - BITS;
     }
 
-    /** A task's entry, null where it has none. */
+    /** The entry of a task, null if it has none. */
     SondeHooksCarried find(Object task) {
         int hash = SondeHooksCarried.hash(task);
         for (int i = 0; i < WINDOW; i++) {
@@ -41,7 +41,7 @@ final class SondeHooksTasks {
         return null;
     }
 
-    /** Adds an entry of a task that has none; false where there is no room. */
+    /** Adds an entry of a task that has none; false if there is no room. */
     boolean add(SondeHooksCarried made) {
         for (int i = 0; i < WINDOW; i++) {
             int slot = home(made.hash) + i & MASK;
@@ -50,7 +50,7 @@ final class SondeHooksTasks {
                 return true;
             }
         }
-        for (int i = 0; i < WINDOW; i++) { // now look closer
+        for (int i = 0; i < WINDOW; i++) { // now check each entry
             int slot = home(made.hash) + i & MASK;
             SondeHooksCarried there = table.get(slot);
             if ((there == null || there.isOver()) && replace(slot, there, made)) {
@@ -61,11 +61,11 @@ final class SondeHooksTasks {
     }
 
     /**
-     * Adds an entry in the place of a fork-join task's. Such a task may never begin by itself: half of those that a
-     * task splits into are computed by a plain call, and their entries stay until they are collected.
+     * Replaces an entry of a fork-join task. Such a task may never start on its own: half of the subtasks are computed by a
+     * plain call, and their entries stay until they are collected.
      */
     private boolean addInPlaceOfFork(SondeHooksCarried made) {
-        int first = turn++; // threads may miss each other's: any order will do
+        int first = turn++; // a race is harmless: the order does not matter
         for (int i = 0; i < WINDOW; i++) {
             int slot = home(made.hash) + (first + i & WINDOW - 1) & MASK;
             SondeHooksCarried there = table.get(slot);
@@ -76,7 +76,7 @@ final class SondeHooksTasks {
         return false;
     }
 
-    /** A task that may be handed over more than once is handed over. False where there is no room. */
+    /** Records the submission of a task that may be submitted more than once; false if there is no room. */
     boolean addShared(SondeHooksCarried made, Object task, boolean isEmpty) {
         SondeHooksCarried there = find(task);
         if (there != null) {
@@ -94,7 +94,7 @@ final class SondeHooksTasks {
         }
         SondeHooksCarried first = find(task);
         if (first != null && first != made && !first.isSame(made.path, made.tags, made.transaction)) {
-            spoil(first); // another thread handed it over at the same moment
+            spoil(first); // another thread submitted it at the same time
             made.spoil();
         }
         return true;
@@ -106,7 +106,7 @@ final class SondeHooksTasks {
         }
     }
 
-    /** A task begins: its entry goes, unless it was handed over more than once. Null where it has none. */
+    /** Removes and returns the entry of a task that starts, unless it was submitted more than once; null if it has none. */
     SondeHooksCarried take(Object task) {
         SondeHooksCarried entry = find(task);
         if (entry != null && entry.pend(-1) <= 0) {
@@ -115,7 +115,7 @@ final class SondeHooksTasks {
         return entry;
     }
 
-    /** Takes an entry away, whatever it waits for. */
+    /** Removes an entry in any state. */
     void remove(SondeHooksCarried entry) {
         for (int i = 0; i < WINDOW; i++) {
             int slot = home(entry.hash) + i & MASK;
@@ -136,7 +136,7 @@ final class SondeHooksTasks {
         return true;
     }
 
-    /** Takes away the entries of tasks that are no more. */
+    /** Removes the entries of tasks that were collected. */
     void sweep() {
         for (int slot = 0; slot <= MASK && isUsed(); slot++) {
             SondeHooksCarried entry = table.get(slot);

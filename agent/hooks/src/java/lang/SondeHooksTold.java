@@ -3,12 +3,12 @@ package java.lang;
 import java.lang.ref.WeakReference;
 
 /**
- * A member that Sonde was told of: by its class, which this does not keep from being unloaded, and its slot there;
- * or by its text. It is never changed, so it can be handed from thread to thread by plain stores.
+ * A member that was reported to Sonde: by its class, which can still be unloaded, and its slot; or by its text. It is
+ * immutable, so that threads can share it with plain stores.
  */
 final class SondeHooksTold {
     final int hash;
-    private final WeakReference<Class<?>> owner; // null where the text is all that tells it
+    private final WeakReference<Class<?>> owner; // null if only the text identifies it
     private final int slot;
     private final String text;
 

@@ -15,21 +15,20 @@ import static sonde.layout.Layout.*;
 import jdk.internal.vm.annotation.ForceInline;
 
 /**
- * What woven methods ask of a call that is traced, or counted only if its exit says so; and what happens to
- * transactions that are handed from thread to thread.
+ * Called by woven methods for calls that are traced, or that count only if a condition at the exit holds; and by the
+ * hand-off of transactions between threads.
  *
- * <p>The transaction a thread is in stands in its place, so that calls outside every transaction go no further. A
- * thread that takes up another's has what it was in put aside: in a frame, which is no call's, unless there was
- * nothing.
+ * <p>The place of a thread has its transaction, so that calls outside every transaction end there. A thread that joins a
+ * transaction saves its previous state in a frame that belongs to no call, unless there was none.
  */
 public final class SondeHooksTrace {
-    /** In a place: the transaction its owner is in, 0 for none. It says nothing of an owner that is fresh. */
+    /** In a place: the transaction of its owner, 0 for none. It is not valid for a fresh owner. */
     static final int TRANSACTION = 56;
-    /** Of that: what names the transaction. */
+    /** Of that: the number of the transaction. */
     static final long ID = (1L << 62) - 1;
-    /** Of that: another thread may have heard of it. */
+    /** Of that: another thread may know it. */
     static final long HANDED = 1L << 63;
-    /** Of that: it was joined when there was nothing to be put aside. */
+    /** Of that: it was joined without a previous state. */
     private static final long ALONE = 1L << 62;
 
     private static final int ELAPSED = 1;
@@ -42,11 +41,11 @@ public final class SondeHooksTrace {
     private SondeHooksTrace() {
     }
 
-    /** Has the class initialised by the agent, not by a hook. */
+    /** Lets the agent initialise the class, so that no hook does. */
     static void prepare() {
     }
 
-    /** How long the call of a token has taken so far; 0 where that is not known. */
+    /** The time of the call of a token so far; 0 if it is unknown. */
     public static long elapsed(long token) {
         return isClocked(token) ? act(token, ELAPSED, 0, null) : 0;
     }
@@ -57,7 +56,7 @@ public final class SondeHooksTrace {
         return isClocked(token) && act(token, CAPTURES, 0, null) != 0;
     }
 
-    /** Notes a value of the call of a token, where there is room; an index with VALUE_THREW says that it failed. */
+    /** Records a value of the call of a token if there is room; an index with VALUE_THREW says that it failed. */
     public static void capture(long token, int index, String value) {
         if (isClocked(token)) {
             act(token, CAPTURE, index, value);
@@ -65,8 +64,8 @@ public final class SondeHooksTrace {
     }
 
     /**
-     * Ends the call of a token by a verdict: 1, it is kept; 0, it is not; anything else, it is not, as nobody knows.
-     * A call that was counted at its beginning is kept whatever the verdict.
+     * Ends the call of a token by the result of its condition: 1, it is kept; 0, it is dropped; otherwise, it is dropped as
+     * undecided. A call that was counted at its beginning is always kept.
      */
     public static void settle(long token, int id, int answer, boolean threw) {
         if (token == TOKEN_LATE) {
@@ -88,20 +87,20 @@ public final class SondeHooksTrace {
         }
     }
 
-    /** Notes the number of the tags under which a call has begun. */
+    /** Records the number of the tags with which a call has begun. */
     static void label(long token, int label) {
         if (isClocked(token)) {
             act(token, LABEL, label, null);
         }
     }
 
-    /** Whether a token is of a call that has a frame and was timed: all that are traced, or late, are. */
+    /** Whether a token belongs to a timed call with a frame, as all traced and late calls are. */
     @ForceInline
     private static boolean isClocked(long token) {
         return token > TOKEN_LATE && (token & (TOKEN_CLOCK | TOKEN_FRAMED)) == (TOKEN_CLOCK | TOKEN_FRAMED);
     }
 
-    /** Does something for a call under way; gives 0 where that is gone, or not meant. */
+    /** Does something for a running call; returns 0 if it is gone, or does not match. */
     private static long act(long token, int what, int number, String value) {
         long now = what == ELAPSED ? System.nanoTime() : 0;
         int index = (int) (token >>> TOKEN_PLACE_SHIFT) & SondeHooksPlaces.MOST_INDEX;
@@ -113,10 +112,10 @@ public final class SondeHooksTrace {
         long place = SondeHooksPlaces.offset(index);
         long word = U.getLong(places, place + WORD);
         if ((word & VIRTUAL) != 0 && !SondeHooksPlaces.isOwner(places, place)) {
-            return 0; // given up too early: it is another's now
+            return 0; // the place was given up too early and belongs to another thread now
         }
         long result = 0;
-        U.putLong(places, place + WORD, word + MUTE_ONE); // what reads a text may have hooks
+        U.putLong(places, place + WORD, word + MUTE_ONE); // methods that read a text may have hooks
         U.putLongOpaque(places, place + BUSY, 1);
         try {
             long b = SondeHooks.base;
@@ -167,7 +166,7 @@ public final class SondeHooksTrace {
         return 1;
     }
 
-    /** Whether a template asks for a value of which its spot has none, so that null says nothing. */
+    /** Whether a template has a value that its spot does not have, so that null means nothing. */
     private static boolean isIdle(int id, int number) {
         long[] table = SondeHooksWatch.watches;
         int at = SondeHooksWatch.entry(table, id);
@@ -175,7 +174,7 @@ public final class SondeHooksTrace {
         return at >= 0 && bit < 2 * WATCH_VALUES && (table[at + 2] >>> bit & 1) != 0;
     }
 
-    /** Takes a call off that is not counted: its own time stays its caller's, that of its callees does not. */
+    /** Pops a call that is not counted: its own time is that of its caller, the time of its callees is not. */
     private static void drop(long b, long block, long frame, int depth, int what, long[] places, long place) {
         long node = at(b, U.getInt(null, frame + FRAME_NODE));
         boolean flat = (U.getInt(null, frame + FRAME_FLAGS) & FRAME_FLAT) != 0;
@@ -189,7 +188,7 @@ public final class SondeHooksTrace {
         }
     }
 
-    /** Has the time of a frame's callees be that of callees of the frame below, where there is one. */
+    /** Adds the time of a frame's callees to that of the callees of the frame below, if there is one. */
     private static void pass(long b, long block, long frame, int depth) {
         if (depth > 1) {
             long above = SondeHooksTree.frame(b, block, depth - 2);
@@ -198,7 +197,7 @@ public final class SondeHooksTrace {
         }
     }
 
-    /** The transaction the owner of a place is in, to be handed to another thread; 0 where in none. */
+    /** The transaction of the owner of a place, for another thread; 0 if there is none. */
     @ForceInline
     static long transaction(long[] places, long place) {
         long transaction = U.getLong(places, place + TRANSACTION);
@@ -210,7 +209,7 @@ public final class SondeHooksTrace {
     }
 
     /**
-     * Has the owner of a place work for a transaction that another thread has begun, or for none (0), until
+     * Lets the owner of a place join a transaction of another thread, or none (0), until
      * {@link #part}.
      */
     static void join(long[] places, long place, long transaction) {
@@ -241,7 +240,7 @@ public final class SondeHooksTrace {
         if (top != 0 || was != 0) {
             long frame = SondeHooksTree.frame(b, block, top);
             if (frame == 0) {
-                return; // it goes on in what it is in
+                return; // it stays in its transaction
             }
             int depth = ref == 0 ? 0 : U.getInt(null, ring + RING_DEPTH);
             long lost = ref == 0 ? 0 : U.getInt(null, ring + RING_LOST);
@@ -263,7 +262,7 @@ public final class SondeHooksTrace {
         }
     }
 
-    /** Ends the newest {@link #join} of the owner of a place: it is back in what it was in before. */
+    /** Ends the newest {@link #join} of the owner of a place, and restores its previous state. */
     static void part(long[] places, long place) {
         long then = U.getLong(places, place + TOKEN) >>> TOKEN_EPOCH_SHIFT;
         U.putLongOpaque(places, place + BUSY, 1);
@@ -296,7 +295,7 @@ public final class SondeHooksTrace {
         if ((U.getLong(places, place + TRANSACTION) & ALONE) == 0) {
             return; // nothing was joined
         }
-        SondeHooksTree.abandon(b, block, 0, 0, places, place); // no call was under way then, so all have ended
+        SondeHooksTree.abandon(b, block, 0, 0, places, place); // no call was running then, so all have ended
         SondeHooksPlaces.leaveContext(places, place, 0);
         U.putLong(places, place + TRANSACTION, 0);
         int ref = U.getInt(null, block + BLOCK_RING);
@@ -305,7 +304,7 @@ public final class SondeHooksTrace {
         }
     }
 
-    /** Has a thread be back in what a frame says that it was in before. */
+    /** Restores the state that a frame has saved. */
     static void back(long b, long block, long frame, int flags, long[] places, long place) {
         long was = U.getLong(null, frame + FRAME_START);
         long is = U.getLong(places, place + TRANSACTION);

@@ -20,11 +20,11 @@ import jdk.internal.vm.annotation.ForceInline;
  * The beginning and the end of calls that are TRACED or LATE, and of those that are counted by a label.
  *
  * <p>A transaction begins with a call of a root outside every other, and ends with it. A traced call is timed and
- * has a frame. In the upper half of the frame's flags is the call's depth; its context holds where the ring was
- * written to when the call began (32 bits), the number of its tags (16 bits), and for how many calls room was
- * reserved before (16 bits). Its end restores what these say, so exits that never came leave nothing behind.
+ * has a frame. In the upper half of the frame's flags is the call's depth; its context holds the position of
+ * the ring when the call began (32 bits), the number of its tags (16 bits), and the number of calls with reserved room
+ * before it (16 bits). Its end restores these, so that missed exits have no effect.
  *
- * <p>A call that finds no room is counted only, and reads no clock.
+ * <p>A call without room is only counted, and does not read the clock.
  */
 final class SondeHooksTransaction {
     private static final int RESERVED_SHIFT = 48;
@@ -32,13 +32,13 @@ final class SondeHooksTransaction {
     private SondeHooksTransaction() {
     }
 
-    /** Has the class initialised by the agent, not by a hook. */
+    /** Lets the agent initialise the class, so that no hook does. */
     static void prepare() {
     }
 
     /**
-     * Counts a call that is to be traced and finds its ring full: what most calls do of a method that is called more
-     * often than anybody can read. False where it is not that simple; then nothing is done.
+     * Counts a traced call that finds its ring full, the common case for a method that is called more often than Sonde can
+     * read. Returns false, and does nothing, in all other cases.
      */
     @ForceInline
     static boolean isDropped(long[] places, long place, long word, int id, int probe) {
@@ -73,8 +73,8 @@ final class SondeHooksTransaction {
     /**
      * Begins a call of the owner of a place, which is not muted.
      *
-     * @param group 0, or the number below whose node the call is counted, without a calling context
-     * @return its token, as {@link SondeHooks#enter} gives it
+     * @param group 0, or the label below whose node the call is counted, without a calling context
+     * @return its token, as from {@link SondeHooks#enter}
      */
     @DontInline
     static long begin(long[] places, long place, int id, int probe, int group) {
@@ -118,7 +118,7 @@ final class SondeHooksTransaction {
         return (probe & LATE) != 0 ? TOKEN_LATE : SondeHooksTree.spill(id);
     }
 
-    /** Notes under which tags a call that is traced has begun. */
+    /** Records the tags with which a traced call has begun. */
     private static void label(long[] places, long place, long token) {
         SondeHooksState state = SondeHooksPlaces.state(places, place);
         if (state != null && state.hasTags()) {
@@ -126,7 +126,7 @@ final class SondeHooksTransaction {
         }
     }
 
-    /** The ref of a call's node, 0 where there is no room. */
+    /** The ref of a call's node, 0 if there is no room. */
     private static int node(long b, long block, int id, int probe, int group) {
         if (group != 0) {
             int parent = SondeHooksTree.child(b, block, U.getInt(null, block + BLOCK_ROOT), group, 0);
@@ -137,7 +137,7 @@ final class SondeHooksTransaction {
         return U.getInt(null, at(b, ref) + NODE_ID) == id ? ref : SondeHooksTree.search(b, block, id, probe);
     }
 
-    /** Counts a call in its node, or puts it on the stack; 0 where there is no room. */
+    /** Counts a call in its node, or pushes it on the stack; 0 if there is no room. */
     private static long step(long b, long block, int ref, long[] places, long place, long common, int probe) {
         long node = at(b, ref);
         boolean isDrawn = (probe & SAMPLED) != 0 && isDrawn(block, node, probe);
@@ -177,14 +177,14 @@ final class SondeHooksTransaction {
         return common | ref;
     }
 
-    /** Whether it is the turn of a node's call, of which there is one in k. */
+    /** Whether this call of a node is sampled, one in k. */
     private static boolean isDrawn(long block, long node, int probe) {
         int skip = U.getInt(null, node + NODE_SKIP) - 1;
         U.putInt(null, node + NODE_SKIP, skip <= 0 ? SondeHooksTree.draw(block, probe) : skip);
         return skip <= 0;
     }
 
-    /** Whether a call is farther below its root than Sonde wants to know of. */
+    /** Whether a call is too deep below its root to be traced. */
     @ForceInline
     private static boolean isTooDeep(long b, long ring) {
         int levels = U.getInt(null, b + HEADER_TRACE_LEVELS);
@@ -198,7 +198,7 @@ final class SondeHooksTransaction {
         long frame = SondeHooksTree.frame(b, block, depth);
         if (frame == 0) {
             if (depth >= SondeHooks.MOST_FRAMES) {
-                SondeHooksTree.abandon(b, block, 0, 0, places, place); // far deeper than stacks are
+                SondeHooksTree.abandon(b, block, 0, 0, places, place); // deeper than any stack
             }
             return 0;
         }
@@ -235,7 +235,7 @@ final class SondeHooksTransaction {
         return token;
     }
 
-    /** Reserves room for a call's record, and opens a transaction if it is to; gives the call's depth. */
+    /** Reserves room for the record of a call, and begins a transaction if it is a root; returns the depth of the call. */
     private static int reserve(long block, long ring, long frame, int flags, long[] places, long place) {
         long write = U.getLong(null, ring + RING_WRITE);
         long reserved = U.getLong(null, ring + RING_RESERVED);
@@ -258,7 +258,7 @@ final class SondeHooksTransaction {
         return depth;
     }
 
-    /** Writes the record of a traced call that is over; how it ended is a record's flags. */
+    /** Writes the record of a traced call that has ended; its flags say how. */
     static void finish(long b, long block, long frame, long node, int flags, long nanos, int ended, long[] places,
             long place) {
         long ring = at(b, U.getInt(null, block + BLOCK_RING));
@@ -274,7 +274,7 @@ final class SondeHooksTransaction {
         close(ring, flags, context, places, place);
     }
 
-    /** Takes back what was written of a call whose verdict was no, or never came: its values, or its transaction. */
+    /** Removes the values, or the transaction, of a call that is dropped or was not decided. */
     static void takeBack(long b, long block, long frame, int flags, long[] places, long place) {
         long ring = at(b, U.getInt(null, block + BLOCK_RING));
         long context = leave(ring, frame, flags);
@@ -286,7 +286,7 @@ final class SondeHooksTransaction {
         close(ring, flags, context, places, place);
     }
 
-    /** Has a frame be traced no more, and the ring as deep, and with as much reserved, as before it. */
+    /** Ends the tracing of a frame, and restores the depth and the reserved room of the ring. */
     private static long leave(long ring, long frame, int flags) {
         long context = U.getLong(null, frame + FRAME_CONTEXT);
         U.putInt(null, frame + FRAME_FLAGS, flags & ~FRAME_TRACED);

@@ -16,10 +16,10 @@ import static sonde.layout.Layout.*;
 import jdk.internal.vm.annotation.ForceInline;
 
 /**
- * The rarer half of the hooks: pieces of the arena are taken, trees and stacks grow, calls are spilled.
+ * The less frequent part of the hooks: allocates pieces of the arena, grows trees and stacks, spills calls.
  *
- * <p>The caller's place is marked as busy, so the arena stays mapped; only {@link #spill} sees to that by
- * itself. Memory fresh from the arena is zero. A thread alone writes what belongs to its block.
+ * <p>The place of the caller is marked as busy, so the arena stays mapped; only {@link #spill} ensures this
+ * itself. New memory of the arena is zero. Only the owner of a block writes to it.
  */
 final class SondeHooksTree {
     private static final int TABLE_AT = BLOCK_SIZE + FIRST_FRAMES * FRAME_SIZE;
@@ -28,23 +28,23 @@ final class SondeHooksTree {
     private static final int WHOLE_BLOCK = CHUNK_AT + CHUNK_SIZE + FIRST_NODES * NODE_SIZE;
     private static final int SPILL_WINDOW = 64;
 
-    /** How many threads without a place are in the arena. */
+    /** The number of threads without a place that access the arena. */
     static final long[] GATE = new long[16];
     static final long GATE_AT = LONGS + 64;
 
     private SondeHooksTree() {
     }
 
-    /** The ref of a fresh piece, 0 where there is no room. */
+    /** The ref of a new piece, 0 if there is no room. */
     static int take(long b, int bytes) {
         if (U.getLongVolatile(null, b + HEADER_NEXT) + bytes > U.getLongVolatile(null, b + HEADER_LIMIT)) {
-            return 0; // asked first, so that next does not run away
+            return 0; // checked first, so that next does not grow without limit
         }
         long piece = U.getAndAddLong(null, b + HEADER_NEXT, bytes);
         return piece + bytes > U.getLongVolatile(null, b + HEADER_LIMIT) ? 0 : (int) (piece >>> 6);
     }
 
-    /** The block of a place for its new owner; 0 where there is no room. */
+    /** The block of a place for its new owner; 0 if there is no room. */
     static long settle(long b, long[] places, long place) {
         long word = U.getLong(places, place + WORD);
         long offset = U.getLong(places, place + BLOCK);
@@ -58,7 +58,7 @@ final class SondeHooksTree {
         long block = b + offset;
         U.putLong(null, block + BLOCK_TID, U.getLong(places, place));
         U.putInt(null, block + BLOCK_OWNERS, U.getInt(null, block + BLOCK_OWNERS) + 1);
-        abandon(b, block, 0, 0, places, place); // what a dead owner left
+        abandon(b, block, 0, 0, places, place); // frames of a dead owner
         SondeHooksRing.settle(b, block);
         U.putLong(places, place + SondeHooksTrace.TRANSACTION, 0);
         U.putInt(null, block + BLOCK_CURRENT, U.getInt(null, block + BLOCK_ROOT));
@@ -68,7 +68,7 @@ final class SondeHooksTree {
         return block;
     }
 
-    /** Takes off frames whose exits never came, until depth are left; now is 0, or what the clock shows. */
+    /** Pops frames whose exits were missed, until depth are left; now is 0, or the time. */
     static void abandon(long b, long block, int depth, long now, long[] places, long place) {
         int top = U.getInt(null, block + BLOCK_DEPTH);
         while (top > depth) {
@@ -100,7 +100,7 @@ final class SondeHooksTree {
         }
     }
 
-    /** The offset of a new block, linked to the others; 0 where there is no room. */
+    /** The offset of a new block, linked to the others; 0 if there is no room. */
     static long newBlock(long b) {
         int ref = take(b, WHOLE_BLOCK);
         if (ref == 0) {
@@ -125,7 +125,7 @@ final class SondeHooksTree {
         return block - b;
     }
 
-    /** The address of a frame, made where there is none yet; 0 where there is no room. */
+    /** The address of a frame, created if there is none; 0 if there is no room. */
     @ForceInline
     static long frame(long b, long block, int depth) {
         if (depth < FIRST_FRAMES) {
@@ -154,7 +154,7 @@ final class SondeHooksTree {
         return at(b, ref) + (long) (index - (FIRST_FRAMES << piece)) * FRAME_SIZE;
     }
 
-    /** The ref of the node for a call of a method now, 0 where there is no room; it is found sooner the next time. */
+    /** The ref of the node for a call of a method now, 0 if there is no room; the next search is faster. */
     static int search(long b, long block, int id, int probe) {
         if ((probe & (FLAT | CALLERS)) == 0) {
             return child(b, block, U.getInt(null, block + BLOCK_CURRENT), id, probe);
@@ -164,7 +164,7 @@ final class SondeHooksTree {
         return ref;
     }
 
-    /** The ref of a node's child, made where there is none; 0 where there is no room. */
+    /** The ref of a child of a node, created if there is none; 0 if there is no room. */
     static int child(long b, long block, int parent, int id, int probe) {
         long table = at(b, U.getInt(null, block + BLOCK_TABLE));
         int mask = U.getInt(null, block + BLOCK_TABLE_MASK);
@@ -180,7 +180,7 @@ final class SondeHooksTree {
             ref = U.getInt(null, table + 4L * slot);
         }
         if (U.getInt(null, at(b, parent) + NODE_DEPTH) >= MOST_DEPTH) {
-            // Endless recursion, or calls whose exits never came: constructors that fail in super(...).
+            // Endless recursion, or missed exits: constructors that fail in super(...).
             U.putInt(null, block + BLOCK_FLAGS, U.getInt(null, block + BLOCK_FLAGS) | BLOCK_WRAPPED);
             return child(b, block, U.getInt(null, block + BLOCK_ROOT), id, probe);
         }
@@ -194,8 +194,8 @@ final class SondeHooksTree {
         }
         ref = newNode(b, block, parent, id, probe);
         if (ref != 0) {
-            // Counted first: a stack that ends between the two must not leave more entries than are counted, as a search
-            // ends only at an empty one.
+            // Counted first: a stack overflow between the two must not leave more entries than counted, because a search
+            // ends only at an empty entry.
             U.putInt(null, block + BLOCK_TABLE_USED, used);
             insert(table, mask, ref, hash(parent, id));
             U.putInt(null, at(b, parent) + NODE_LAST_CHILD, ref);
@@ -257,19 +257,19 @@ final class SondeHooksTree {
         U.putInt(null, node + NODE_SKIP, (probe & (SAMPLED | CALLERS)) != 0 ? draw(block, probe) : 0);
         U.putLong(null, node + NODE_BORN, System.nanoTime());
         if ((probe & (SPREAD | TIMED)) == (SPREAD | TIMED)) {
-            U.putInt(null, node + NODE_SPREAD, take(b, SPREAD_SIZE)); // now, as a compiler would leave out what exits do once
+            U.putInt(null, node + NODE_SPREAD, take(b, SPREAD_SIZE)); // here, because a compiler would leave out a branch that exits take once
         }
         U.putIntRelease(null, at(b, chunk) + CHUNK_USED, used + 1);
         return ref;
     }
 
-    /** The flags of a call whose own turn it is not: it is timed where its parent is, for the parent's self time. */
+    /** The flags of a call that is not sampled: it is timed if its parent is, for the self time of the parent. */
     static int forParent(long b, long block) {
         long above = frame(b, block, U.getInt(null, block + BLOCK_DEPTH) - 1);
         return (U.getInt(null, above + FRAME_FLAGS) & FRAME_DRAWN) != 0 ? FRAME_TIMED : 0;
     }
 
-    /** A random number of calls, k on average: a fixed stride lies about periodic programs. */
+    /** A random number of calls, k on average: a fixed stride gives wrong results for periodic programs. */
     static int draw(long block, int probe) {
         long random = U.getLong(null, block + BLOCK_RANDOM);
         random ^= random << 13;
@@ -280,7 +280,7 @@ final class SondeHooksTree {
         return span == 1 ? 1 : 1 + (int) ((random >>> 33) * span >>> 31);
     }
 
-    /** Counts a call in a node, and tells whether it is drawn: {@link SondeHooks#DRAWN}, or nothing to undo. */
+    /** Counts a call in a node; returns {@link SondeHooks#DRAWN} if it is sampled, otherwise a token with nothing to undo. */
     @ForceInline
     static long countAndDraw(long block, long node, int probe) {
         U.putLong(null, node + NODE_CALLS, U.getLong(null, node + NODE_CALLS) + 1);
@@ -289,7 +289,7 @@ final class SondeHooksTree {
             U.putInt(null, node + NODE_SKIP, skip);
             return TOKEN_COUNTED;
         }
-        if (skip != 0) { // no lot was drawn yet, or for a longer period
+        if (skip != 0) { // no number was drawn yet, or one for a longer period
             skip = draw(block, probe) - 1;
         }
         U.putInt(null, node + NODE_SKIP, skip > 0 ? skip : draw(block, probe));
@@ -297,9 +297,9 @@ final class SondeHooksTree {
     }
 
     /**
-     * Does for a call that ends what few need: its time goes into a distribution; one that opened a context closes
-     * it; one drawn by lot adds its square, from which the interval of their sum is told; one that was not counted
-     * yet is; one that is traced has its record written.
+     * Ends a call with less frequent settings: adds its time to a distribution; closes its context; adds the square of a
+     * sampled time, for the confidence interval; counts a call that is counted at its exit; writes the record of a
+     * traced call.
      */
     static void finish(long b, long block, long frame, long node, int flags, long nanos, int threw, long[] places,
             long place) {
@@ -322,14 +322,14 @@ final class SondeHooksTree {
         }
     }
 
-    /** Counts the exception of a call that has no token of its own, by method. */
+    /** Counts the exception of a call without its own token, by method. */
     static void countThrown(int id, boolean spilled) {
         if (spilled || !addThrown(id)) {
             spill(id, SPILLED_THREW);
         }
     }
 
-    /** Is false where the thread finds no room. */
+    /** Returns false if the thread finds no room. */
     private static boolean addThrown(int id) {
         long tid = U.getLong(Thread.currentThread(), TID);
         int index = SondeHooksPlaces.claim(tid);

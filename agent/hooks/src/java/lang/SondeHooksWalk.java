@@ -6,20 +6,20 @@ import java.util.function.Function;
 import java.util.stream.Stream;
 
 /**
- * Finds a caller among the frames of a stack: a frame, null where there is none, or {@link #UNKNOWN}. The innermost
- * frame that is not of the hooks is the method that has the hook.
+ * Finds a caller among the frames of a stack: a frame, null if there is none, or {@link #UNKNOWN}. The innermost
+ * frame outside the hooks is that of the method with the hook.
  */
 final class SondeHooksWalk implements Function<Stream<StackFrame>, Object> {
-    /** Who called is further up than anyone looks. */
+    /** The caller is farther up than the limit of the walk. */
     static final Object UNKNOWN = new Object();
 
     private static final int MOST_FRAMES = 64;
-    /** Nobody else can have a class of this package. */
+    /** No other code can define a class in this package. */
     private static final String OWN = "java.lang.SondeHooks";
 
     private final boolean isHere;
 
-    /** One that gives the method with the hook itself, or one that gives who called that, calls by itself not counted. */
+    /** A walk to the method with the hook, or to its caller, without recursive calls. */
     SondeHooksWalk(boolean isHere) {
         this.isHere = isHere;
     }

@@ -19,29 +19,29 @@ import jdk.internal.vm.annotation.DontInline;
 import jdk.internal.vm.annotation.ForceInline;
 
 /**
- * What methods call that are watched in a context: whether that holds is asked first, then their condition, and only
+ * Called by methods that are measured in a context: first the context is checked, then the condition, and only
  * then does the call begin.
  */
 public final class SondeHooksWatch {
     /**
      * The settings of spots, anchors and tag points: open addressing by id, four words each, a power of two of them;
-     * null when all are off. Those that are off are not there.
+     * null when all are off. It has no entries for those that are off.
      */
     static volatile long[] watches;
     /**
-     * Is {@link SondeHooksPlaces#first}, for those who touch nothing but places: an exit may find its place without looking again. Whoever has
-     * read the table of watches sees it as it is; what is written to one of an earlier arena is read by nobody.
+     * Is {@link SondeHooksPlaces#first} for code that uses only places. A thread that has read the table of watches sees
+     * the current value; values written to places of an earlier arena are never read.
      */
     static long[] nearby;
 
     private SondeHooksWatch() {
     }
 
-    /** Has the class initialised by the agent, not by a hook. */
+    /** Lets the agent initialise the class, so that no hook does. */
     static void prepare() {
     }
 
-    /** Whether a call of a spot now is one to be asked about. */
+    /** Whether the context of a spot holds now, so that its condition must be evaluated. */
     @ForceInline
     public static boolean holds(int id) {
         long[] table = watches;
@@ -85,7 +85,7 @@ public final class SondeHooksWatch {
         if ((word & MUTED) != 0 || (U.getLong(table, entry) & INSIDE) != 0 && (word & CONTEXT) == 0) {
             return false;
         }
-        // To look for the caller costs more than a condition that calls nothing: that is asked first.
+        // Finding the caller costs more than a condition without calls, which is evaluated first.
         return needed == 0 || (path & needed & SondeHooksPath.POSITIONS) != 0 || (U.getLong(table, entry + 24) & WATCH_PURE) != 0
                 || isCalledBy(places, place, needed, path);
     }
@@ -94,7 +94,7 @@ public final class SondeHooksWatch {
         return (SondeHooksDirect.callerOf(places, place) & path >>> PATH_POSITIONS & needed >>> 32) != 0;
     }
 
-    /** Whether a call that was asked about before its caller was looked for is one that is meant. */
+    /** Whether the caller matches, for a call whose condition was evaluated first. */
     @DontInline
     private static boolean isMeant(long[] table, int at) {
         long tid = U.getLong(Thread.currentThread(), TID);
@@ -109,14 +109,14 @@ public final class SondeHooksWatch {
         return (path & needed & SondeHooksPath.POSITIONS) != 0 || isCalledBy(places, place, needed, path);
     }
 
-    /** The table has the mark of when it was made. */
+    /** Checks with the mark that the table has had since it was created. */
     @DontInline
     private static boolean holdsAnew(long[] places, long place, long[] table, long entry) {
         long path = SondeHooksPath.of(places, place, U.getLong(table, entry + 16) & SondeHooksPath.MARK);
         return holds(places, place, table, entry, U.getLong(table, entry + 8), path);
     }
 
-    /** Who has no place is outside every context, except that a virtual thread may have been handed one. */
+    /** A thread without a place is outside every context, unless it is a virtual thread that got a context with its task. */
     @DontInline
     private static boolean holdsElsewhere(long tid, long[] table, long entry) {
         int index = SondeHooksHandOff.find(tid);
@@ -130,15 +130,15 @@ public final class SondeHooksWatch {
             return false;
         }
         boolean holds = holdsAnew(places, place, table, entry);
-        if (!holds || !isInside) { // who is inside must be found so by what follows
+        if (!holds || !isInside) { // a thread inside must keep its place for the code that follows
             SondeHooksPlaces.giveUpIfEmpty(places, place);
         }
         return holds;
     }
 
     /**
-     * Mutes the calling thread while a condition is asked, unless it is one that calls nothing: what it calls is not
-     * the program's doing, and might ask the same again. To be ended by {@link #loud}.
+     * Mutes the calling thread while a condition is evaluated, unless the condition calls nothing: its calls are not
+     * those of the program, and might evaluate it again. {@link #loud} ends it.
      */
     @ForceInline
     public static long quiet(int id) {
@@ -155,7 +155,7 @@ public final class SondeHooksWatch {
         }
     }
 
-    /** Mutes the calling thread; gives the token by which that is undone, 0 where there is no room. */
+    /** Mutes the calling thread; returns the token that undoes it, 0 if there is no room. */
     static long mute() {
         long tid = U.getLong(Thread.currentThread(), TID);
         int index = SondeHooksPlaces.claim(tid);
@@ -169,7 +169,7 @@ public final class SondeHooksWatch {
         return U.getLong(places, place + TOKEN) | (word & MUTED) >>> 32;
     }
 
-    /** Has the calling thread be muted no more than before the token was given. */
+    /** Undoes the {@link #mute} that returned the token. */
     static void unmute(long token) {
         long[] places = places(token);
         long place = SondeHooksPlaces.offset(index(token));
@@ -180,9 +180,9 @@ public final class SondeHooksWatch {
         SondeHooksPlaces.giveUpIfEmpty(places, place);
     }
 
-    /** The table a token's place is in; null where it is of an earlier arena. */
+    /** The table with the place of a token; null if it belongs to an earlier arena. */
     static long[] places(long token) {
-        // Read before the epoch: if that is the token's, so is the table.
+        // Read before the epoch: if the epoch is that of the token, so is the table.
         long[] places = SondeHooksPlaces.table(index(token));
         return SondeHooks.epoch == (int) (token >>> TOKEN_EPOCH_SHIFT) ? places : null;
     }
@@ -192,8 +192,8 @@ public final class SondeHooksWatch {
     }
 
     /**
-     * Begins a call of a spot that acts everywhere and has no condition. Not inlined: where the spot is on, a call
-     * follows in any case, and a JVM that starts compiles each method that has this.
+     * Begins a call of a spot that acts everywhere and has no condition. Not inlined: if the spot is on,
+     * a call follows anyway, and a starting JVM has less code to compile.
      */
     @DontInline
     public static long enter(int id) {
@@ -202,7 +202,7 @@ public final class SondeHooksWatch {
         if (at < 0) {
             return 0;
         }
-        if ((table[at + 3] & ~(long) WATCH_PURE) != 0) { // who is muted must not be asked for labels
+        if ((table[at + 3] & ~(long) WATCH_PURE) != 0) { // a muted thread has no labels
             return holds(id) ? admit(id) : 0;
         }
         long[] places = nearby;
@@ -210,10 +210,10 @@ public final class SondeHooksWatch {
         if (places != null && U.getLong(places, SondeHooksPlaces.home(tid, FIRST_BITS)) == SondeHooksPlaces.FREE) {
             arrive(tid);
         }
-        return SondeHooks.begin(id, (int) table[at]); // which looks whether the thread is muted, and inside
+        return SondeHooks.begin(id, (int) table[at]); // it checks whether the thread is muted, and inside
     }
 
-    /** Ends a call that was begun by {@link #enter}, and is as little inlined. */
+    /** Ends a call that {@link #enter} began; not inlined either. */
     @DontInline
     public static void exit(long token) {
         if (token > TOKEN_SPILLED) {
@@ -221,14 +221,14 @@ public final class SondeHooksWatch {
         }
     }
 
-    /** Is {@link #exit} for a call that ends with an exception. It is here so that woven methods name one class, not two. */
+    /** Is {@link #exit} for a call that ends with an exception. It is here so that woven methods refer to one class, not two. */
     public static void fail(long token, int id) {
         SondeHooks.fail(token, id);
     }
 
     /**
-     * Gives a thread its place and its block, as {@link SondeHooks#begin} would. But that is long, and when it is compiled only
-     * one thread may have been there: for the second, while the program still starts, it would have to be compiled anew.
+     * Gives a thread its place and its block, as {@link SondeHooks#begin} would. But begin is long, and if only one
+     * thread has run it when it is compiled, the second thread causes a recompilation while the program starts.
      */
     @DontInline
     private static void arrive(long tid) {
@@ -256,7 +256,7 @@ public final class SondeHooksWatch {
         long[] table = watches;
         int at = entry(table, id);
         if (at < 0) {
-            return 0; // it was switched off since it was asked
+            return 0; // it was switched off in the meantime
         }
         if (table[at + 1] >>> 32 != 0 && (table[at + 3] & WATCH_PURE) != 0 && !isMeant(table, at)) {
             return 0;
@@ -266,7 +266,7 @@ public final class SondeHooksWatch {
         return grouping == 0 ? SondeHooks.begin(id, setting) : SondeHooksLabels.begin(id, setting, grouping);
     }
 
-    /** Counts a call whose condition gave no answer. */
+    /** Counts a call whose condition could not be evaluated. */
     @DontInline
     public static void unsure(int id) {
         long tid = U.getLong(Thread.currentThread(), TID);
@@ -297,7 +297,7 @@ public final class SondeHooksWatch {
         SondeHooksPlaces.giveUpIfEmpty(places, place);
     }
 
-    /** Which entry of a table is that of an id, negative where there is none. */
+    /** The index of the entry of an id in a table, negative if there is none. */
     @ForceInline
     static int entry(long[] table, int id) {
         if (table == null) {
@@ -310,18 +310,18 @@ public final class SondeHooksWatch {
         return entry == 0 ? -1 : (int) (entry - LONGS >>> 3);
     }
 
-    /** Where the entry of an id is, unless another is there. */
+    /** The offset at which the search for an id begins. */
     @ForceInline
     static long home(long[] table, int id) {
         return LONGS + ((long) (id * WATCH_WORDS & table.length - 1) << 3);
     }
 
-    /** Where the entry of an id is that is not at home; 0 where there is none. */
+    /** The offset of the entry of an id that is not at home; 0 if there is none. */
     @DontInline
     static long search(long[] table, long home, int id) {
         int mask = table.length - 1;
         int at = (int) (home - LONGS >>> 3);
-        // An empty entry ends the search. The bound holds up no thread of the program should a table have none.
+        // An empty entry ends the search. The bound protects the program from a table without one.
         for (int left = table.length; left > 0 && table[at] != 0; left -= WATCH_WORDS) {
             if ((int) (table[at] >>> 32) == id) {
                 return LONGS + ((long) at << 3);

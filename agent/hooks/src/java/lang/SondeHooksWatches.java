@@ -5,12 +5,12 @@ import static sonde.layout.Layout.TRACED;
 import static sonde.layout.Layout.WATCH_PURE;
 import static sonde.layout.Layout.WATCH_WORDS;
 
-/** What the agent does to spots, anchors and tag points: it has ready what their hooks need before they are on. */
+/** Controls spots, anchors and tag points for the agent: prepares everything that their hooks need before they are on. */
 final class SondeHooksWatches {
     private SondeHooksWatches() {
     }
 
-    /** Has the classes initialised by the agent, not by a hook. */
+    /** Lets the agent initialise the classes, so that no hook does. */
     static void prepare() {
         SondeHooksPath.prepare();
         SondeHooksWatch.prepare();
@@ -20,7 +20,7 @@ final class SondeHooksWatches {
         SondeHooksPool.prepare();
     }
 
-    /** Puts a table in the place of the one there is. */
+    /** Replaces the table. */
     static void set(long[] table, String[] members, int[] positions, String[] bridges, boolean fresh) {
         if (fresh) {
             SondeHooksWatch.watches = null;
@@ -47,8 +47,8 @@ final class SondeHooksWatches {
     }
 
     /**
-     * A table of those that are on: hooks of others find an empty entry, mostly at once. Each has the mark of now. Where all are
-     * on it is the one given, so that a program that begins with a large one does not wait for a copy.
+     * Returns a table of the entries that are on, with the current mark: other hooks find an empty entry, mostly at once. If
+     * all are on, it is the given table, so that a program that starts with a large table does not wait for a copy.
      */
     private static long[] only(long[] table) {
         boolean all = true;
@@ -80,7 +80,7 @@ final class SondeHooksWatches {
         return on;
     }
 
-    /** Switches all off, and forgets what was found. */
+    /** Switches all off, and forgets labels and callers. */
     static void forget() {
         SondeHooksWatch.watches = null;
         SondeHooksHandOff.end();

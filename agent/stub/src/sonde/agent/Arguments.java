@@ -7,15 +7,15 @@ package sonde.agent;
 final class Arguments {
     private static final int MOST_GLOBS = 64;
 
-    /** The file of a pack; null where there is none. */
+    /** The file of a pack; null if there is none. */
     String pack;
-    /** Where its measurements go; null where nothing is said. */
+    /** Where its measurements go; null if nothing is said. */
     String arena;
-    /** Is {@code hold}, or {@code hold=SECONDS}; null where nothing is to be held. */
+    /** Is {@code hold}, or {@code hold=SECONDS}; null if nothing is to be held. */
     String hold;
-    /** The number of the process that holds the program; null where it is held whether or not that lives. */
+    /** The number of the process that holds the program; null if it is held whether or not that lives. */
     String by;
-    /** What cannot be understood; null where all can. */
+    /** What cannot be understood; null if all can. */
     String unknown;
     private final String[] only = new String[MOST_GLOBS];
     private final String[] not = new String[MOST_GLOBS];

@@ -13,7 +13,7 @@ final class Hold {
     private static final long LOOK_MILLIS = 2;
 
     private final File file;
-    /** Is there as long as the process that holds the program; null where that does not matter. */
+    /** Is there as long as the process that holds the program; null if that does not matter. */
     private final File holder;
     private final long until;
     private volatile boolean over;
@@ -25,7 +25,7 @@ final class Hold {
     }
 
     /**
-     * Reads the agent's argument, {@code hold} or {@code hold=SECONDS}; null where nothing is to be held. The variable
+     * Reads the agent's argument, {@code hold} or {@code hold=SECONDS}; null if nothing is to be held. The variable
      * that has the argument may outlive the command that set it: once that process is gone, no program waits for it.
      */
     static Hold begin(String argument, String by) {

@@ -12,9 +12,9 @@ final class Notice implements Consumer<String> {
     private static final long PATIENCE_NANOS = 60000000000L;
 
     private final String pack;
-    /** What the file says; null where it could not be written, or is not there. */
+    /** What the file says; null if it could not be written, or is not there. */
     private String last;
-    /** When it could not be written; 0 where it could. */
+    /** When it could not be written; 0 if it could. */
     private long failed;
 
     Notice(String pack) {
@@ -22,7 +22,7 @@ final class Notice implements Consumer<String> {
     }
 
     /**
-     * Writes where the arena is; empty where the pack is not in, then a line why; null where there is nothing to tell any more.
+     * Writes where the arena is; empty if the pack is not in, then a line why; null if there is nothing to tell any more.
      * Told the same again, it sees to it that the file is there, and not so old that it would be cleaned away.
      */
     @Override
@@ -41,7 +41,7 @@ final class Notice implements Consumer<String> {
     }
 
     private static boolean isKept(File file) {
-        long written = file.lastModified(); // 0 where it is gone
+        long written = file.lastModified(); // 0 if it is gone
         long now = System.currentTimeMillis();
         return written != 0 && (now - written < OLD_MILLIS || file.setLastModified(now));
     }

@@ -9,7 +9,7 @@ final class Arena {
         this.hookClasses = hookClasses;
     }
 
-    /** Null where nothing is mapped. */
+    /** Null if nothing is mapped. */
     Hooks hooks() {
         return hooks;
     }

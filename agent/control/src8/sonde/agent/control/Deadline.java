@@ -27,7 +27,7 @@ final class Deadline {
         }
     }
 
-    /** Gives back an interrupt that came meanwhile. To be called at the end of waiting on a thread of the program. */
+    /** Gives back an interrupt that came in the meantime. To be called at the end of waiting on a thread of the program. */
     void done() {
         if (interrupted) {
             Thread.currentThread().interrupt();

@@ -56,7 +56,7 @@ final class Hooks {
 
     /** The calling thread, which is to be muted only once, mutes itself. */
     private static boolean isOurs(Thread thread) {
-        ThreadGroup group = thread.getThreadGroup(); // null where it has ended
+        ThreadGroup group = thread.getThreadGroup(); // null if it has ended
         return thread != Thread.currentThread() && thread.isDaemon() && group != null && group.getParent() == null
                 && thread.getName().startsWith(OWN_THREADS);
     }

@@ -18,7 +18,7 @@ final class Inbox {
         notifyAll();
     }
 
-    /** Gives the next command; null where none came in a while, or {@link #wake} was called. */
+    /** Gives the next command; null if none came in a while, or {@link #wake} was called. */
     synchronized Received take(Deadline deadline) {
         while (queue.isEmpty() && !woken && !deadline.over()) {
             deadline.await(this);

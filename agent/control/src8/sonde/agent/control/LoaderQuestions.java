@@ -70,7 +70,7 @@ final class LoaderQuestions {
         }
     }
 
-    /** Why classes of a loader cannot call the hooks; empty where they can. */
+    /** Why classes of a loader cannot call the hooks; empty if they can. */
     static String sees(ClassLoader loader, Class<?> hooks) {
         try {
             return Class.forName(hooks.getName(), false, loader) == hooks ? "" : "it finds another class of that name";

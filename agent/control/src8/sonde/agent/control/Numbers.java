@@ -30,13 +30,13 @@ final class Numbers<T> {
         return last;
     }
 
-    /** The object of a number; null where it is gone. */
+    /** The object of a number; null if it is gone. */
     synchronized T get(int number) {
         Numbered<T> found = byNumber.get(number);
         return found == null ? null : found.get();
     }
 
-    /** What was noted of the object with a number; null where nothing was, or it is gone. */
+    /** What was noted of the object with a number; null if nothing was, or it is gone. */
     synchronized Object noted(int number) {
         Numbered<T> found = byNumber.get(number);
         return found == null ? null : found.noted;

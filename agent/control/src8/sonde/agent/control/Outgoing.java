@@ -32,7 +32,7 @@ final class Outgoing {
         notifyAll();
     }
 
-    /** Takes a frame when there is room for it; false where the session ended before. */
+    /** Takes a frame when there is room for it; false if the session ended before. */
     synchronized boolean put(Frame frame, Lease lease) {
         Deadline never = new Deadline(Integer.MAX_VALUE);
         while (!offer(frame)) {
@@ -44,7 +44,7 @@ final class Outgoing {
         return true;
     }
 
-    /** Gives the next frame to write; null where none came in a while. What was given before is written. */
+    /** Gives the next frame to write; null if none came in a while. What was given before is written. */
     synchronized byte[] take(Deadline deadline) {
         written();
         while (queue.isEmpty() && !ended && !deadline.over()) {

@@ -28,7 +28,7 @@ final class Replies {
         }
     }
 
-    /** Waits for the reply and closes the request; null where none came in time. */
+    /** Waits for the reply and closes the request; null if none came in time. */
     Received await(int request, Deadline deadline, Wanted wanted) {
         Received reply;
         synchronized (this) {

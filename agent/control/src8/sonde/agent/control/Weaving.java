@@ -31,7 +31,7 @@ final class Weaving implements ClassFileTransformer, Weaves {
     private volatile Thread reader;
     private volatile Thread writer;
     private boolean registered;
-    /** Since when Sonde, which did not answer in time, owes a sign of life; 0 where it does not. */
+    /** Since when Sonde, which did not answer in time, owes a sign of life; 0 if it does not. */
     private volatile long silentSince;
 
     Weaving(Classes classes, Replies replies, Outgoing outgoing, Lease lease, Arena arena, HookClasses hookClasses) {

@@ -39,7 +39,7 @@ final class WovenClasses {
         return find(loader, name) != null;
     }
 
-    /** Notes that a class gets hooks; false where it must not any more. */
+    /** Notes that a class gets hooks; false if it must not any more. */
     synchronized boolean woven(int begun, ClassLoader loader, String name, Class<?> loaded, byte[] original) {
         if (begun != generation) {
             return false;
@@ -72,7 +72,7 @@ final class WovenClasses {
         }
     }
 
-    /** What to put back; null where the JVM's own will do. */
+    /** What to put back; null if the JVM's own will do. */
     synchronized byte[] original(ClassLoader loader, String name) {
         Entry entry = find(loader, name);
         return entry == null ? null : entry.original;

@@ -163,7 +163,7 @@ final class PackArena {
         return text.toString();
     }
 
-    /** Has nobody but this user read and write; false where that cannot be, as with what is somebody else's. */
+    /** Has nobody but this user read and write; false if that cannot be, as with what is somebody else's. */
     private static boolean narrow(File file, boolean isDirectory) {
         return file.setReadable(false, false) & file.setWritable(false, false) & file.setExecutable(false, false)
                 & file.setReadable(true, true) & file.setWritable(true, true) & (!isDirectory || file.setExecutable(true, true));

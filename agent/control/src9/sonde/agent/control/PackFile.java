@@ -105,7 +105,7 @@ final class PackFile {
         return number(PackHeader.RECORDS_COUNT);
     }
 
-    /** The number of the first record of a name, 0 where there is none. */
+    /** The number of the first record of a name, 0 if there is none. */
     int find(String name) {
         int hash = name.hashCode();
         int slot = hash * 0x9E3779B9 >>> shift;
@@ -159,7 +159,7 @@ final class PackFile {
         return at + 4 + (kind & 0x7fffffff) * (kind < 0 ? 2 : 1);
     }
 
-    /** Of the records of one name, from the first on, the one that is of this class file; 0 where none is. */
+    /** Of the records of one name, from the first on, the one that is of this class file; 0 if none is. */
     int match(int first, byte[] file) {
         int crc = 0;
         int crcC = 0;
@@ -183,7 +183,7 @@ final class PackFile {
         return 0;
     }
 
-    /** The woven class of a record, made of the original; null where that gives something else than it should. */
+    /** The woven class of a record, made of the original; null if that gives something else than it should. */
     byte[] weave(int record, byte[] original) {
         int at = place(record);
         byte[] woven = new byte[number(at + 28)];

@@ -16,7 +16,7 @@ final class PackSight {
 
     /**
      * Asks a loader that is loading a class, so one that runs on this thread. What it does to answer is code of the program,
-     * and not to be measured; no lock is held meanwhile.
+     * and not to be measured; no lock is held in the meantime.
      */
     boolean has(ClassLoader loader, int number, Hooks arena) {
         if (loader == null) {
@@ -30,7 +30,7 @@ final class PackSight {
         return sees == Boolean.TRUE;
     }
 
-    /** Null where it cannot tell now: for want of memory, or of a stack, it may link nothing for a while. */
+    /** Null if it cannot tell now: for want of memory, or of a stack, it may link nothing for a while. */
     private Boolean ask(ClassLoader loader, Hooks arena) {
         arena.mute();
         try {

@@ -75,7 +75,7 @@ final class PackUpkeep implements Runnable {
         end(problem);
     }
 
-    /** Has hooks compiled, waits for that a while, and has what they do be seen: less where they are still interpreted, and slow. */
+    /** Has hooks compiled, waits for that a while, and has what they do be seen: less if they are still interpreted, and slow. */
     private void rehearse(Hooks hooks) throws InterruptedException {
         long deadline = System.nanoTime() + REHEARSAL_NANOS;
         long first = hooks.summon(SUMMONS);

@@ -90,7 +90,7 @@ final class PackWeaving implements ClassFileTransformer, Weaves {
         return woven;
     }
 
-    /** Notes that a class gets hooks; false where it must not any more. */
+    /** Notes that a class gets hooks; false if it must not any more. */
     private synchronized boolean give(int loader, int first) {
         if (restoring) {
             return false;
