@@ -8,7 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.IntUnaryOperator;
 
-/** Calls the methods of Hot in many ways, as often as it is told; ends with its input. */
+/** Calls the methods of Hot in many ways, as often as its input says. */
 public class Callers {
     private static final List<IntUnaryOperator> MANY = new ArrayList<>();
 

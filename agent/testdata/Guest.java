@@ -7,7 +7,7 @@ import java.lang.invoke.MethodType;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.locks.LockSupport;
 
-/** Does what it is told, line by line; ends with its input. */
+/** Carries out the commands of its input, a line each. */
 public class Guest {
     private static final CountDownLatch NEVER = new CountDownLatch(1);
 
@@ -110,7 +110,7 @@ public class Guest {
         }
     }
 
-    /** Calls Work in ways that only run time tells. */
+    /** Calls Work in ways that are known only at run time. */
     static class Mirror {
         static int next(int i) {
             try {

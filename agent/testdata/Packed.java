@@ -9,7 +9,7 @@ import java.net.URLClassLoader;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** Has classes that a pack knows, and one that it does not know as it is; does what it is told, line by line. */
+/** Has classes of a pack, and one that differs from the pack; carries out the commands of its input, a line each. */
 public class Packed {
     /** Is given by another agent, where there is one. */
     static Instrumentation other;

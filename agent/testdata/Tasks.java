@@ -239,7 +239,7 @@ public class Tasks {
         made.get(1).cancel(false);
     }
 
-    /** One object handed over in two contexts, before it was begun: which is meant nobody can tell. */
+    /** One object is submitted in two contexts before it starts: its context is unknown. */
     private static void shared(Context context) throws Exception {
         ExecutorService one = Executors.newFixedThreadPool(1);
         CountDownLatch go = new CountDownLatch(1);

@@ -10,7 +10,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
 
 /**
- * Does with the hooks what woven methods do, step by step, as it is told; ends with its input. A line is
+ * Calls the hooks as woven methods do, step by step, as its input says. A line is
  *
  * <pre>
  * hooks CLASS                 which hooks

@@ -1,7 +1,7 @@
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 
-/** Calls methods whose calls are judged at their exits, as often as it is told; ends with its input. */
+/** Calls methods whose calls are decided at their exits, as often as its input says. */
 public class Verdicts {
     public static void main(String[] args) throws Exception {
         Work.handle("", 0);

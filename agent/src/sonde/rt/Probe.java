@@ -6,11 +6,11 @@ import java.util.concurrent.atomic.AtomicLongArray;
  * Counts how often woven methods were entered and left, over all threads.
  *
  * <p>Counts are exact: a method entered is left once, however it ends, but for a constructor whose super(...)
- * throws. Threads are spread over stripes by identity, without thread-locals, so that they rarely meet on one
+ * throws. Threads are spread over stripes by identity, without thread-locals, so that they rarely share a
  * cache line. Nothing here allocates, locks or calls code of the program.
  */
 public final class Probe {
-    /** A power of two. Each stripe has two cache lines to itself: processors fetch lines in pairs. */
+    /** A power of two. Each stripe fills two cache lines, because processors fetch lines in pairs. */
     private static final int STRIPES = 16;
 
     private static final int LONGS_PER_STRIPE = 16;
@@ -25,7 +25,7 @@ public final class Probe {
      * Counts an entry.
      *
      * @param method the id of the method entered
-     * @return the token to hand to {@link #exit}: the stripe in the upper half, the method in the lower
+     * @return the token for {@link #exit}: the stripe in the upper half, the method in the lower
      */
     public static long enter(int method) {
         // The identity hash, because Thread.getId may be overridden by the program.
@@ -34,7 +34,7 @@ public final class Probe {
         return (long) stripe << 32 | method & 0xffffffffL;
     }
 
-    /** Counts the exit of the activation whose entry gave {@code token}. */
+    /** Counts the exit of the activation whose entry returned {@code token}. */
     public static void exit(long token) {
         int stripe = (int) (token >>> 32) & (STRIPES - 1);
         COUNTS.getAndIncrement(stripe * LONGS_PER_STRIPE + 1);

@@ -4,7 +4,7 @@ package sonde.rt;
  * Keeps calls and nanoseconds per woven method, and prints them when the JVM ends.
  *
  * <p>Each thread counts in a table of its own, with plain stores. A method that calls itself, directly or
- * not, is counted at each call, but only its outermost activation adds time. An activation still under way
+ * not, is counted at each call, but only its outermost activation adds time. An activation that is running
  * when the JVM ends counts with the time it has taken so far.
  *
  * <p>System properties, read once at start: {@code sonde.timed.out}, a file to write instead of the standard
@@ -32,7 +32,7 @@ public final class Timed {
     public static long enter(int id, String name) {
         TimedCell cell = TimedThreads.current().cell(id, name);
         int depth = cell.depth;
-        // Whatever may overflow the stack is called before the first store: a cell is never left half-entered.
+        // Calls that may overflow the stack come before the first store, so that no cell is left incomplete.
         long token = depth == 0 ? now() : ~(long) depth;
         if (depth == 0) {
             cell.start = token;
@@ -42,7 +42,7 @@ public final class Timed {
         return token;
     }
 
-    /** Ends the activation whose entry gave {@code token}, and any inner one whose exit never came. */
+    /** Ends the activation whose entry returned {@code token}, and inner ones whose exits were missed. */
     public static void exit(int id, String name, long token) {
         TimedCell cell = TimedThreads.current().cell(id, name);
         if (token < 0) {

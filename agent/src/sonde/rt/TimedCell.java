@@ -1,10 +1,10 @@
 package sonde.rt;
 
 /**
- * What one thread knows of one method.
+ * The counters of one thread for one method.
  *
  * <p>Only the owning thread writes. The report may read at any moment: id and name are final and so always
- * seen whole; the counters may be seen a moment old.
+ * seen complete; the counters may be slightly old.
  */
 final class TimedCell {
     final int id;
@@ -12,7 +12,7 @@ final class TimedCell {
     long calls;
     /** Time of outermost activations that have ended. */
     long nanos;
-    /** Activations under way. */
+    /** Running activations. */
     int depth;
     /** When the outermost of them began. */
     long start;
@@ -22,7 +22,7 @@ final class TimedCell {
         this.name = name;
     }
 
-    /** Returns the time of all outermost activations, one still under way included up to {@code now}. */
+    /** Returns the time of all outermost activations, including a running one up to {@code now}. */
     long nanosUntil(long now) {
         if (depth == 0 || now < start) {
             return nanos;

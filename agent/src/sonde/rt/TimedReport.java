@@ -22,7 +22,7 @@ final class TimedReport implements Runnable, Comparator<TimedCell> {
         this.top = top;
     }
 
-    /** Has the table printed when the JVM ends. Never throws: a program is not to fail for want of a report. */
+    /** Registers the report for the end of the JVM. Never throws: a missing report must not make a program fail. */
     static void atExit() {
         try {
             int top = Integer.getInteger("sonde.timed.top", Integer.MAX_VALUE).intValue();
@@ -48,7 +48,7 @@ final class TimedReport implements Runnable, Comparator<TimedCell> {
         }
     }
 
-    /** Longest total time first; what took equally long by calls, then by name, so that the order is defined. */
+    /** Longest total time first, then by calls, then by name, so that the order is defined. */
     @Override
     public int compare(TimedCell a, TimedCell b) {
         if (a.nanos != b.nanos) {

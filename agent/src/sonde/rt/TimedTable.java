@@ -1,8 +1,8 @@
 package sonde.rt;
 
 /**
- * Methods and their counters: an open-addressed hash table by id, where methods that share an id are told
- * apart by their names' identity. One thread writes it; others may walk {@link #cells} at any time, and miss
+ * Methods and their counters: an open-addressed hash table by id, where the identity of their names
+ * distinguishes methods that share an id. One thread writes it; others may walk {@link #cells} at any time, and miss
  * at most what is being added.
  */
 final class TimedTable {
@@ -13,7 +13,7 @@ final class TimedTable {
 
     private int used;
 
-    /** Returns the cell of a method, made if need be. */
+    /** Returns the cell of a method, created if needed. */
     TimedCell cell(int id, String name) {
         TimedCell[] table = cells;
         int mask = table.length - 1;
@@ -82,7 +82,7 @@ final class TimedTable {
         table[at] = cell;
     }
 
-    /** Ids of related names are related: all bits have a say in the place. */
+    /** Related names have related ids, so all bits are used. */
     private static int slot(int id, int mask) {
         return (id ^ id >>> 16) & mask;
     }

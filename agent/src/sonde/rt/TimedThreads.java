@@ -16,13 +16,13 @@ final class TimedThreads {
     static final ReferenceQueue<Owner> UNREACHABLE = new ReferenceQueue<Owner>();
     private static final OfThread CURRENT = new OfThread();
 
-    /** Guards the list and {@link #ENDED}. Held for moments; no code of the program runs under it. */
+    /** Guards the list and {@link #ENDED}. Held briefly; no code of the program runs under it. */
     private static final Object LOCK = new Object();
 
     /** Head of the doubly linked list of registered tables. */
     static Registration first;
 
-    /** The sums of threads that are gone. */
+    /** The sums of threads that have ended. */
     private static final TimedTable ENDED = new TimedTable();
 
     private TimedThreads() {
@@ -68,7 +68,7 @@ final class TimedThreads {
         }
     }
 
-    /** Keeps a table reachable for as long as a thread uses it, and tells by its own end that none does. */
+    /** Keeps a table reachable while a thread uses it; when it is collected, no thread does. */
     static final class Owner {
         final TimedTable table;
 

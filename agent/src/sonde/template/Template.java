@@ -1,7 +1,7 @@
 package sonde.template;
 
 /**
- * What a template may ask of the method it is woven around.
+ * The operations that a template has on the method it is woven around.
  *
  * <p>A template is an ordinary {@code static void} method without parameters, compiled by javac. Everything
  * before {@link #target()} runs before the method, everything after it runs afterwards:
@@ -20,11 +20,11 @@ package sonde.template;
  * <p>A template may have locals, branches, loops, try/catch/finally, constants and calls of anything the
  * instrumented class can see. It holds exactly one {@link #target()}.
  *
- * <p>Every method here is an intrinsic: weaving replaces each call by bytecode of its own, so that nothing of
- * this class is needed, or loaded, when the woven program runs. Arguments of intrinsics are compile-time
+ * <p>Every method here is an intrinsic: weaving replaces each call by bytecode, so that this class is neither
+ * needed nor loaded when the woven program runs. Arguments of intrinsics are compile-time
  * constants. A template that is run instead of woven fails with {@link IllegalStateException}.
  *
- * <p>What the target does stays what it was: its result is returned and its exception thrown after the epilog
+ * <p>The behaviour of the target does not change: its result is returned and its exception thrown after the epilog
  * has run, unless the epilog itself throws.
  */
 public final class Template {
@@ -35,16 +35,16 @@ public final class Template {
      * Stands for the body of the target method: weaving puts that body here.
      *
      * <p>In a constructor the prolog runs first, but a {@code try} block around the target begins only when
-     * {@code super(...)} or {@code this(...)} has returned: the JVM lets nothing enclose an object that is not
-     * one yet, so an exception that leaves the constructor earlier passes the template by.
+     * {@code super(...)} or {@code this(...)} has returned: the JVM does not allow a handler around an uninitialised
+     * object, so the template does not see an exception that leaves the constructor earlier.
      */
     public static void target() {
         throw notWoven("target");
     }
 
     /**
-     * Returns the target's {@code this}, or null in a static method. In a constructor it is to be used after
-     * {@link #target()} only: before, there is no object yet.
+     * Returns the target's {@code this}, or null in a static method. In a constructor it can be used only after
+     * {@link #target()}: before, the object is not initialised.
      */
     public static Object self() {
         throw notWoven("self");
@@ -52,7 +52,7 @@ public final class Template {
 
     /**
      * Returns the target's argument {@code index}, counted from 0 without {@code this}. A primitive is boxed,
-     * which allocates: where the type is known, the other forms of this method are cheaper.
+     * which allocates: if the type is known, the other forms of this method are cheaper.
      *
      * @param index a constant
      */
@@ -102,8 +102,8 @@ public final class Template {
     }
 
     /**
-     * Returns what the target is about to return; to be used after {@link #target()} only. A primitive is
-     * boxed; null for a {@code void} method. It cannot be asked for where the target may have thrown.
+     * Returns the value that the target is about to return; allowed only after {@link #target()}. A primitive is
+     * boxed; null for a {@code void} method. It is not allowed where the target may have thrown.
      */
     public static Object result() {
         throw notWoven("result");
@@ -129,14 +129,14 @@ public final class Template {
         throw notWoven("resultDouble");
     }
 
-    /** Returns what the target threw, or null if it threw nothing or has not run yet. */
+    /** Returns the exception of the target, or null if it threw none or has not run yet. */
     public static Throwable thrown() {
         throw notWoven("thrown");
     }
 
     /**
      * Returns the target's id: the CRC-32C of {@code a/b/C.name(descriptor)}. It is the same in
-     * every run and on every machine; two methods may share one, so keep {@link #methodName()} beside it.
+     * every run and on every machine; two methods may share an id, so store {@link #methodName()} as well.
      */
     public static int methodId() {
         throw notWoven("methodId");
@@ -156,19 +156,19 @@ public final class Template {
     }
 
     /**
-     * Stands for a condition that is compiled apart and put here: 1 where it holds, 0 if not, -1 where that
-     * cannot be told. An exception that comes out of it is the template's to catch.
+     * Stands for a condition that is compiled separately and inserted here: 1 if it holds, 0 if not, -1 if it
+     * cannot be evaluated. The template must catch its exceptions.
      *
-     * @param number a constant; tells the conditions of a template apart
+     * @param number a constant; identifies the condition within the template
      */
     public static int condition(int number) {
         throw notWoven("condition");
     }
 
     /**
-     * Is {@link #condition(int)} for one that may ask how long the target took.
+     * Is {@link #condition(int)} for a condition that may read the time of the target.
      *
-     * @param elapsed nanoseconds, or something else that is not negative if it does not ask
+     * @param elapsed nanoseconds, or any number that is not negative if it is not read
      * @param number a constant
      */
     public static int condition(long elapsed, int number) {
@@ -176,9 +176,9 @@ public final class Template {
     }
 
     /**
-     * Stands for an expression that is compiled apart and put here: its value as text, or null.
+     * Stands for an expression that is compiled separately and inserted here: its value as text, or null.
      *
-     * @param number a constant; tells the values of a template apart
+     * @param number a constant; identifies the value within the template
      */
     public static String value(int number) {
         throw notWoven("value");

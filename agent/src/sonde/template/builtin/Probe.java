@@ -2,7 +2,7 @@ package sonde.template.builtin;
 
 import sonde.template.Template;
 
-/** The smallest template: tells the runtime that a method was entered and that it was left, however it ends. */
+/** The smallest template: calls the runtime at the entry and at every exit of a method. */
 final class Probe {
     private Probe() {
     }

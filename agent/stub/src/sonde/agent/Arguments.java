@@ -1,7 +1,7 @@
 package sonde.agent;
 
 /**
- * What stands behind {@code -javaagent:agent.jar=}: {@code pack=FILE}, {@code arena=FILE}, {@code only=GLOB},
+ * The options after {@code -javaagent:agent.jar=}: {@code pack=FILE}, {@code arena=FILE}, {@code only=GLOB},
  * {@code not=GLOB}, {@code hold} or {@code hold=SECONDS}, {@code by=PID}, with commas between them.
  */
 final class Arguments {
@@ -9,13 +9,13 @@ final class Arguments {
 
     /** The file of a pack; null if there is none. */
     String pack;
-    /** Where its measurements go; null if nothing is said. */
+    /** The file of its measurements; null if it is not specified. */
     String arena;
-    /** Is {@code hold}, or {@code hold=SECONDS}; null if nothing is to be held. */
+    /** {@code hold} or {@code hold=SECONDS}; null if the program is not held. */
     String hold;
-    /** The number of the process that holds the program; null if it is held whether or not that lives. */
+    /** The PID of the process that holds the program; null if the program is held regardless of it. */
     String by;
-    /** What cannot be understood; null if all can. */
+    /** The invalid part; null if all are valid. */
     String unknown;
     private final String[] only = new String[MOST_GLOBS];
     private final String[] not = new String[MOST_GLOBS];
@@ -65,8 +65,8 @@ final class Arguments {
     }
 
     /**
-     * Whether a program is meant, by the command that began it: its first word is the main class or the path of a jar,
-     * of which the base name will do.
+     * Whether the filters select a program, by its command: the first word is the main class or the path of a jar,
+     * whose base name is sufficient.
      */
     boolean mean(String command) {
         String word = command == null ? "" : command;
@@ -85,7 +85,7 @@ final class Arguments {
         return false;
     }
 
-    /** A star is any run of characters. What it takes is made longer only where the rest does not fit. */
+    /** A star matches any characters, as few as possible. */
     private static boolean matches(String glob, String text) {
         int at = 0;
         int in = 0;

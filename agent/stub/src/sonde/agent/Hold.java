@@ -3,8 +3,8 @@ package sonde.agent;
 import java.io.File;
 
 /**
- * Keeps a program from beginning until Sonde has its hooks ready: as long as a file is there, and never longer
- * than it was told.
+ * Stops a program before it starts until Sonde has its hooks ready: as long as a file exists, and never longer than the
+ * limit in the argument.
  */
 final class Hold {
     private static final String ARGUMENT = "hold";
@@ -13,7 +13,7 @@ final class Hold {
     private static final long LOOK_MILLIS = 2;
 
     private final File file;
-    /** Is there as long as the process that holds the program; null if that does not matter. */
+    /** A path that exists as long as the process that holds the program; null if that does not matter. */
     private final File holder;
     private final long until;
     private volatile boolean over;
@@ -26,7 +26,7 @@ final class Hold {
 
     /**
      * Reads the agent's argument, {@code hold} or {@code hold=SECONDS}; null if nothing is to be held. The variable
-     * that has the argument may outlive the command that set it: once that process is gone, no program waits for it.
+     * with the argument may outlive the command that set it: after that process has ended, no program waits for it.
      */
     static Hold begin(String argument, String by) {
         try {
@@ -39,7 +39,7 @@ final class Hold {
             Note.publish(file, Note.random());
             return new Hold(file, holder, seconds);
         } catch (Throwable contained) {
-            return null; // What cannot be let go must not be held.
+            return null; // Without the file, the program could not be released.
         }
     }
 
@@ -60,7 +60,7 @@ final class Hold {
                 Thread.sleep(LOOK_MILLIS);
             }
         } catch (Throwable contained) {
-            // Whatever it is, the program goes on.
+            // In any case, the program continues.
         } finally {
             over = true;
             file.delete();

@@ -7,7 +7,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 
-/** Small files in /tmp, where anybody may have put something else. */
+/** Small files in /tmp, where other users can create files, too. */
 final class Note {
     private static final int RANDOM_BYTES = 16;
     private static final int MOST_BYTES = 16384;
@@ -15,7 +15,7 @@ final class Note {
     private Note() {
     }
 
-    /** The process's number as it sees itself. */
+    /** The PID in the process's own namespace. */
     static String pid() throws IOException {
         return new File("/proc/self").getCanonicalFile().getName();
     }
@@ -40,8 +40,8 @@ final class Note {
      * watch on the directory reports every name, however random. Where the umask lets others write, they can put a
      * file into the new directory before it is closed; so it must be empty afterwards.
      *
-     * <p>The secret counts only if it is there after: where others may rename entries of the directory, another
-     * file could have come between.
+     * <p>The secret counts only if it is still there afterwards: if others can rename entries of the directory, they
+     * could replace the file.
      */
     static void publish(File file, String secret) throws IOException {
         File room = new File(file.getPath() + "-" + random());
@@ -69,7 +69,7 @@ final class Note {
         }
         boolean ours = false;
         try {
-            file.deleteOnExit(); // not where the JVM is about to end
+            file.deleteOnExit(); // fails if the JVM is exiting
             // Changes nothing, and only its owner can.
             ours = file.setReadable(true, true) && same(read(file), secret + "\n");
         } finally {
@@ -100,7 +100,7 @@ final class Note {
         }
     }
 
-    /** Anybody can put something in /tmp: only a file, and only so much of it, is read. */
+    /** Any user can create entries in /tmp: only a regular file is read, up to a limit. */
     static String read(File file) throws IOException {
         if (!file.isFile()) {
             throw new IOException();
@@ -119,7 +119,7 @@ final class Note {
         return new String(content, 0, length, "UTF-8");
     }
 
-    /** Compares in a time that tells nothing about where two texts differ. */
+    /** Compares in a time that does not depend on where two texts differ. */
     static boolean same(String a, String b) {
         int difference = a.length() ^ b.length();
         for (int i = 0; i < a.length() && i < b.length(); i++) {

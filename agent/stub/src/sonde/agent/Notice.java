@@ -4,17 +4,17 @@ import java.io.File;
 import java.util.function.Consumer;
 
 /**
- * Tells, in a file, whoever looks for it which pack this JVM was given, and what became of it: the path of the arena,
- * that of the pack, and, where the pack is not in, why. One thread uses it at a time.
+ * A file that says which pack this JVM was started with: the path of the arena, that of the pack, and if the pack is not
+ * active, the reason. One thread uses it at a time.
  */
 final class Notice implements Consumer<String> {
     private static final long OLD_MILLIS = 3600000;
     private static final long PATIENCE_NANOS = 60000000000L;
 
     private final String pack;
-    /** What the file says; null if it could not be written, or is not there. */
+    /** The contents of the file; null if it could not be written, or does not exist. */
     private String last;
-    /** When it could not be written; 0 if it could. */
+    /** When writing failed; 0 if it did not. */
     private long failed;
 
     Notice(String pack) {
@@ -22,8 +22,8 @@ final class Notice implements Consumer<String> {
     }
 
     /**
-     * Writes where the arena is; empty if the pack is not in, then a line why; null if there is nothing to tell any more.
-     * Told the same again, it sees to it that the file is there, and not so old that it would be cleaned away.
+     * Writes the path of the arena; empty if the pack is not active, followed by a line with the reason; null removes the
+     * file. The same text again keeps the file in existence, and too new to be cleaned up.
      */
     @Override
     public void accept(String told) {
@@ -36,7 +36,7 @@ final class Notice implements Consumer<String> {
                 publish(file, told);
             }
         } catch (Throwable contained) {
-            // Nobody is told: the program is not to know.
+            // Not reported: the program must not notice it.
         }
     }
 
@@ -46,7 +46,7 @@ final class Notice implements Consumer<String> {
         return written != 0 && (now - written < OLD_MILLIS || file.setLastModified(now));
     }
 
-    /** What keeps it from being written may be there for long: it is not tried at each turn. */
+    /** Writing may fail for a long time, so it is not tried each time. */
     private void publish(File file, String told) throws Exception {
         if (failed != 0 && System.nanoTime() - failed < PATIENCE_NANOS && !told.startsWith("\n")) {
             return;

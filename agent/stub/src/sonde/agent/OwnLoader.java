@@ -12,8 +12,8 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * Holds the control classes of the agent's own jar while the JVM starts, so it is spare: the jar, as the build made
- * it, is read at once, and nothing in it is compressed. It keeps the promises of {@link Stub}.
+ * Loads the control classes of the agent's jar while the JVM starts, so it is minimal: the jar is read at once, and the
+ * build does not compress its entries. It fulfils the contract of {@link Stub}.
  */
 final class OwnLoader extends ClassLoader {
     private static final int MOST_BYTES = 16 << 20;
@@ -21,11 +21,11 @@ final class OwnLoader extends ClassLoader {
     private static final int HEADER_BYTES = 30;
 
     private final byte[] jar;
-    /** Where an entry is, and how long. */
+    /** The offset and the length of an entry. */
     private final Map<String, int[]> entries = new HashMap<String, int[]>(256);
     private final ProtectionDomain domain;
 
-    /** Finds the jar that this class is from. */
+    /** Finds the jar of this class. */
     OwnLoader() throws Exception {
         super(null);
         Permissions all = new Permissions();
@@ -53,7 +53,7 @@ final class OwnLoader extends ClassLoader {
         return content;
     }
 
-    /** Adds the entry whose header is here; says where the next is. Flags, and a way of storing, are all zero. */
+    /** Adds the entry whose header is here; returns the offset of the next one. Flags and compression method are zero. */
     private int add(int at) throws IOException {
         int length = number(at + 18);
         int name = at + HEADER_BYTES;

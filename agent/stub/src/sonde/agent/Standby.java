@@ -11,7 +11,7 @@ import java.util.Properties;
  */
 final class Standby implements Runnable {
     private static final long LOOK_MILLIS = 500;
-    private static final long HELD_LOOK_MILLIS = 5; // the program waits for it
+    private static final long HELD_LOOK_MILLIS = 5; // while the program is held
 
     private final Instrumentation instrumentation;
     private final Hold hold; // may be null
@@ -32,11 +32,11 @@ final class Standby implements Runnable {
                 look(invitation, ticket);
             }
         } catch (Throwable contained) {
-            // Without a ticket nobody can invite: the program runs as if the agent were not there.
+            // Without a ticket, no invitation is possible: the program runs as without the agent.
         }
     }
 
-    /** Whoever finds the ticket must find the agent waiting: nothing the program does to this thread ends that. */
+    /** As long as the ticket exists, the agent waits: no action of the program on this thread ends that. */
     private void look(File invitation, String ticket) {
         try {
             Thread.sleep(hold == null || hold.isOver() ? LOOK_MILLIS : HELD_LOOK_MILLIS);
@@ -44,11 +44,11 @@ final class Standby implements Runnable {
                 follow(invitation, ticket);
             }
         } catch (Throwable contained) {
-            // An interrupt, a lack of memory, an invitation that is not believed: the next look may be better.
+            // An interrupt, out of memory, an invitation that is not trusted: the next check may succeed.
         }
     }
 
-    /** Acts on an invitation that is believed. Whatever it is, it is removed if possible: it would keep others out. */
+    /** Acts on an invitation if it is trusted. It is always removed if possible, because it would block others. */
     private void follow(File invitation, String ticket) throws IOException {
         String[] lines;
         try {

@@ -9,18 +9,18 @@ import java.util.Properties;
 import java.util.function.Consumer;
 
 /**
- * Where a JVM enters Sonde's agent.
+ * The entry point of Sonde's agent.
  *
- * <p>The first Stub a JVM loads answers for ever, also to a newer or an older Sonde. So all it knows is how to
- * start the control classes of the jar that a session names. What it promises them, and can never change:
+ * <p>The first Stub that a JVM loads stays, also for a newer or older Sonde. So it only starts the control classes of the
+ * jar that a session names. Its contract with them, which can never change:
  *
  * <ul>
- *   <li>they lie in that jar below {@link StubLoader#PREFIX}, and a loader of their own, without a parent,
- *       gives them as classes and as resources;
+ *   <li>they are in that jar below {@link StubLoader#PREFIX}, and a separate loader without a parent provides them
+ *       as classes and as resources;
  *   <li>{@link #MAIN} is a {@code Consumer<Object[]>} with a public constructor, and gets the
  *       {@link Instrumentation}, the session's {@link Properties} and {@link #HOLDER};
- *   <li>the holder's one element is null, or a String that says who holds this JVM. It is read and changed by
- *       whoever has its monitor.
+ *   <li>the holder's one element is null, or a String that says who holds this JVM. It is accessed only with
+ *       its monitor held.
  * </ul>
  */
 public final class Stub implements Runnable {
@@ -36,18 +36,18 @@ public final class Stub implements Runnable {
         this.instrumentation = instrumentation;
     }
 
-    /** Begins the session described by the file {@code path}; what fails here shows only by its absence. */
+    /** Begins the session described by the file {@code path}; failures are not reported. */
     public static void agentmain(String path, Instrumentation instrumentation) {
         try {
-            begin(read(new File(path)), instrumentation); // the JVM took the path from this user or root alone
+            begin(read(new File(path)), instrumentation); // the JVM accepts the path only from this user or root
         } catch (Throwable contained) {
-            // Thrown on, it would be printed on the program's own stream.
+            // An exception would be printed to the program's standard error.
         }
     }
 
     /**
-     * Does what the argument says with the program that is about to begin, unless it is not meant: weaves by a pack, stands by
-     * for an invitation, and holds it back.
+     * Acts on the argument before the program starts, unless the filters exclude the program: weaves by a pack, waits for an
+     * invitation, and holds the program.
      */
     public static void premain(String argument, Instrumentation instrumentation) {
         try {
@@ -58,20 +58,20 @@ public final class Stub implements Runnable {
             if (wanted != null && (wanted.pack != null || wanted.unknown != null)) {
                 weave(wanted.pack, wanted.arena, wanted.unknown, instrumentation);
             }
-            // Before anyone is invited who would end it.
+            // Before an invitation can end it.
             Hold hold = wanted == null || wanted.hold == null ? null : Hold.begin(wanted.hold, wanted.by);
             start(new Standby(instrumentation, hold), "sonde-standby");
             if (hold != null) {
                 hold.await();
             }
         } catch (Throwable contained) {
-            // Thrown on, it would end the program before it began.
+            // An exception would end the program before it starts.
         }
     }
 
     /**
-     * Has the control classes of this very jar weave by a pack; they tell themselves what becomes of it. No parameter is
-     * of a class that is not needed otherwise: the JVM would load it to find premain.
+     * Lets the control classes of this jar weave by a pack; they report the result. No parameter has a class that is not
+     * needed otherwise: the JVM would load it to find premain.
      */
     private static void weave(String pack, String arena, String unknown, Instrumentation instrumentation) {
         Notice notice = new Notice(pack == null ? "" : new File(pack).getAbsolutePath());
@@ -86,7 +86,7 @@ public final class Stub implements Runnable {
             String machine = System.getProperty("java.vm.name", "");
             if (!machine.startsWith("OpenJDK ") && !machine.contains("HotSpot")
                     || !"64".equals(System.getProperty("sun.arch.data.model"))) {
-                // Where arrays begin is found by looking, and that no thread is in a hook is proven by what HotSpot does.
+                // The offset of arrays and the proof that no thread is in a hook rely on HotSpot.
                 throw new UnsupportedOperationException("packs need a HotSpot JVM of 64 bits: not=GLOB leaves a program out");
             }
             @SuppressWarnings("unchecked")
@@ -115,7 +115,7 @@ public final class Stub implements Runnable {
         start(new Stub(session, instrumentation), "sonde-start");
     }
 
-    /** Reads the control classes and hands over; the thread ends when they have threads of their own. */
+    /** Reads and starts the control classes; the thread ends when they have their own threads. */
     @Override
     public void run() {
         try {
@@ -124,7 +124,7 @@ public final class Stub implements Runnable {
             Consumer<Object[]> main = (Consumer<Object[]>) loader.loadClass(MAIN).newInstance();
             main.accept(new Object[] {instrumentation, session, HOLDER});
         } catch (Throwable contained) {
-            // There is no line to tell it over: Sonde waits for one and says that none came.
+            // There is no connection for a report: Sonde waits for one and reports that none came.
         }
     }
 

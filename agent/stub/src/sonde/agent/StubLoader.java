@@ -14,11 +14,11 @@ import java.util.zip.ZipEntry;
 import java.util.zip.ZipInputStream;
 
 /**
- * Holds the control classes of one session. The jar is read once and closed; nothing but the session's own
- * threads refers to the loader, so that it goes when they end.
+ * Loads the control classes of one session. The jar is read once and closed; only the threads of the session refer to
+ * the loader, so that it is collected when they end.
  */
 final class StubLoader extends ClassLoader {
-    /** Keeps what lies below from being classes of the program's loader, which has the jar on its path. */
+    /** A folder that hides the classes from the program's loader, which has the jar on its path. */
     static final String PREFIX = "META-INF/sonde/";
 
     private final Map<String, byte[]> contents = new HashMap<String, byte[]>();

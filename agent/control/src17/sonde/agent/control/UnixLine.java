@@ -8,12 +8,12 @@ import java.nio.channels.SocketChannel;
 
 /** A connection over a Unix socket. */
 public final class UnixLine implements Line, Lines.Dialled {
-    /** The JDK copies what is written to memory of its own, which it keeps for the thread: not a whole frame of it. */
+    /** The JDK copies written data to a buffer that it keeps for the thread; this limits its size. */
     private static final int MOST_AT_ONCE = 64 << 10;
 
     /**
-     * What compiled code of the JDK's channels loads when it first runs, not what was interpreted before. Loaded
-     * while Sonde is asked about classes, it would hold up the thread that brings the answer.
+     * Classes that compiled code of the JDK's channels loads when it first runs. Loading them while a class waits for Sonde
+     * would block the thread that receives the answer.
      */
     private static final String[] LOADED_LATE = {
         "jdk.internal.foreign.MemorySessionImpl", "jdk.internal.access.foreign.MemorySegmentProxy",
@@ -71,7 +71,7 @@ public final class UnixLine implements Line, Lines.Dialled {
         try {
             channel.close();
         } catch (IOException contained) {
-            // It is of no more use either way.
+            // The connection is not used any more.
         }
     }
 }

@@ -27,8 +27,8 @@ final class Arena {
     }
 
     /**
-     * Keeps the calling thread, one of the agent's own, out of the arena that another session may have, as long as
-     * this one is not refused yet.
+     * Keeps the calling thread of the agent out of the arena of another session, until this session is accepted or
+     * refused.
      */
     void muteInAny() {
         try {
@@ -36,11 +36,11 @@ final class Arena {
                 Hooks.muteInAny();
             }
         } catch (Throwable contained) {
-            // The other session measures a little too much.
+            // The other session also measures a few calls of the agent.
         }
     }
 
-    /** Keeps one of the agent's own threads out of each arena, from the first thing it does after it was mapped. */
+    /** Keeps a thread of the agent out of each arena, from its first action after the arena was mapped. */
     final class Muting {
         private Hooks mutedIn;
 

@@ -3,13 +3,13 @@ package sonde.agent.control;
 import java.util.concurrent.Callable;
 
 /**
- * Runs what may hang on the program's own locks, on a thread that is given up when it does. Used by the work
- * thread alone.
+ * Runs tasks that may block on locks of the program, on a thread that is abandoned if they do. Only the work thread uses
+ * it.
  */
 final class Aside {
     private static final long PATIENCE_MILLIS = 2000;
     private static final long IDLE_MILLIS = 60000;
-    /** A program in which more than this hang is not asked again. */
+    /** If more tasks than this hang, no further task is run. */
     private static final int MOST_GIVEN_UP = 8;
 
     private final Threads threads;
@@ -22,14 +22,14 @@ final class Aside {
         this.arena = arena;
     }
 
-    /** Gives the task's result, or throws why there is none: {@link Late} where it took too long. */
+    /** Returns the result of the task, or throws the reason why there is none: {@link Late} if it took too long. */
     <T> T run(Callable<T> task) throws Refusal, Late {
         if (worker == null) {
             if (givenUp >= MOST_GIVEN_UP) {
                 throw new Late();
             }
             Worker fresh = new Worker();
-            threads.start(fresh, "sonde-fetch"); // where no thread can be made, the next question tries again
+            threads.start(fresh, "sonde-fetch"); // if no thread can be created, the next task tries again
             worker = fresh;
         }
         Outcome<T> outcome = new Outcome<T>(task);
@@ -42,7 +42,7 @@ final class Aside {
         return outcome.get();
     }
 
-    /** Lets the thread end, when it comes back. */
+    /** Lets the thread end when its task returns. */
     void end() {
         if (worker != null) {
             worker.give(null);
@@ -87,7 +87,7 @@ final class Aside {
                     task.run();
                 }
             } catch (Throwable contained) {
-                // Who waits for it gives it up.
+                // The waiting thread abandons it.
             }
         }
     }
@@ -108,7 +108,7 @@ final class Aside {
             try {
                 value = task.call();
             } catch (Throwable t) {
-                failure = Refusal.reason(t); // asked here: what is thrown may be the program's own
+                failure = Refusal.reason(t); // here, because the exception may be of a class of the program
             }
             synchronized (this) {
                 result = value;

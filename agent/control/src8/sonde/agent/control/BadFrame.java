@@ -2,7 +2,7 @@ package sonde.agent.control;
 
 import java.io.IOException;
 
-/** What came is not what the protocol allows: whoever sent it is not to be trusted with this JVM. */
+/** An input that the protocol does not allow: its sender must not be trusted. */
 final class BadFrame extends IOException {
     private static final long serialVersionUID = 1;
 

@@ -3,7 +3,7 @@ package sonde.agent.control;
 import java.util.List;
 import jdk.internal.misc.Unsafe;
 
-/** Defines classes of the boot loader by what the JDK does it by itself: to be used when that is shown to this loader. */
+/** Defines classes in the boot loader by an internal class of the JDK, which must be exported to this loader first. */
 final class BootClasses {
     private BootClasses() {
     }

@@ -9,7 +9,7 @@ import java.util.jar.JarFile;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipOutputStream;
 
-/** Appends a jar to the boot path: the way of Java 8, which has no modules. */
+/** Appends a jar to the boot class path, for Java 8, which has no modules. */
 final class BootJarDefiner implements Definer {
     private final File folder;
 

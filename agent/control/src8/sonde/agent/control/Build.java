@@ -5,7 +5,7 @@ import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.io.InputStream;
 
-/** What the build wrote into the jar: its own name, then the names of the hook classes, the first the one that is woven in. */
+/** The data that the build wrote into the jar: its own name, then the names of the hook classes, first the class that woven code calls. */
 final class Build {
     private static final int MOST_BYTES = 1 << 20;
 
@@ -26,14 +26,14 @@ final class Build {
         if (in == null) {
             throw new FileNotFoundException(name);
         }
-        byte[] content = new byte[in.available()]; // all of it, as the stub gives it from memory
+        byte[] content = new byte[in.available()]; // everything, because the stub provides it from memory
         if (in.read(content) == content.length && in.read() < 0) {
             return content;
         }
         return readAll(loader.getResourceAsStream(name), MOST_BYTES);
     }
 
-    /** Reads to the end, or one byte more than {@code most}: what is read may be without an end. */
+    /** Reads to the end, or one byte more than {@code most}: the input may be endless. */
     static byte[] readAll(InputStream in, int most) throws IOException {
         try {
             ByteArrayOutputStream content = new ByteArrayOutputStream();

@@ -4,7 +4,7 @@ import java.lang.instrument.Instrumentation;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The classes of the JVM, by the numbers Sonde knows them and their loaders by. */
+/** The classes of the JVM, by the numbers that Sonde has for them and their loaders. */
 final class Classes {
     private static final int FRAME_BYTES = 256 << 10;
     private static final int MODIFIABLE = 1;
@@ -18,7 +18,7 @@ final class Classes {
         this.instrumentation = instrumentation;
     }
 
-    /** Tells what is the agent's own, of whatever version, by its internal name. */
+    /** Whether an internal name is that of a class of the agent, of any version. */
     static boolean isOurs(ClassLoader loader, String name) {
         return loader == Classes.class.getClassLoader() || name.startsWith("sonde/agent/")
                 || loader == null && name.startsWith("java/lang/SondeHooks");
@@ -28,7 +28,7 @@ final class Classes {
         return named.getName().replace('.', '/');
     }
 
-    /** Sends all that is loaded, in frames that hold a few thousand classes each. */
+    /** Sends all loaded classes, a few thousand in each frame. */
     void list(int request, Outgoing outgoing, Lease lease) {
         Frame part = new Frame(Kind.CLASSES, request);
         int count = 0;
@@ -52,7 +52,7 @@ final class Classes {
         outgoing.put(new Frame(Kind.CLASSES, request).u8(1).counted(count, part), lease);
     }
 
-    /** Gives the classes of these handles, and adds to {@code gone} those that are no more. */
+    /** Returns the classes of these handles, and adds the handles of unloaded classes to {@code gone}. */
     List<Class<?>> resolve(int[] wanted, List<Integer> gone) {
         List<Class<?>> found = new ArrayList<Class<?>>();
         for (int handle : wanted) {

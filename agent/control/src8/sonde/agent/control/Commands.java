@@ -4,14 +4,14 @@ import java.lang.instrument.Instrumentation;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Carries out what Sonde asks for, one command after the other, on the work thread. */
+/** Carries out the commands of Sonde in order, on the work thread. */
 final class Commands {
     private static final long SWEEP_NANOS = 2000000000L;
     private static final int CALIBRATIONS = 9;
     private static final long CALIBRATE_NANOS = 500000000L;
     private static final int MOST_ROUNDS = 1000000;
     private static final int MOST_BODY = 3;
-    /** How often, and how far apart, is tried to put everything back: a program short of memory may get over it. */
+    /** The number of attempts to restore everything, and the pause between them: a lack of memory may be temporary. */
     private static final int RESTORE_TRIES = 5;
     private static final long RESTORE_MILLIS = 200;
 
@@ -39,7 +39,7 @@ final class Commands {
         this.tenure = tenure;
     }
 
-    /** True where the session is over, in good order. What cannot be read is thrown, and ends it too. */
+    /** Returns true if the session has ended normally. An invalid command throws, which also ends it. */
     boolean execute(Received command) throws BadFrame {
         try {
             return dispatch(command);
@@ -86,7 +86,7 @@ final class Commands {
                 break;
             case Kind.BYE:
                 Frame last = restore(command);
-                tenure.release(); // before that is told: who comes next must not be refused
+                tenure.release(); // before the reply: the next Sonde must not be refused
                 send(last);
                 return true;
             case Kind.THREADS:
@@ -123,7 +123,7 @@ final class Commands {
             return Hooks.map(path, length, epoch, live);
         } catch (IllegalStateException left) {
             Hooks.offLeft();
-            instrumentation.retransformClasses(Kind.class); // one of the agent's own, for the safepoint it makes
+            instrumentation.retransformClasses(Kind.class); // a class of the agent, for the safepoint
             if (!Hooks.retireLeft()) {
                 throw left;
             }
@@ -131,7 +131,7 @@ final class Commands {
         }
     }
 
-    /** None where the program keeps them from being listed: then some of the agent's own are measured with the rest. */
+    /** None if the program prevents listing them: then some threads of the agent are measured, too. */
     private Thread[] live() {
         try {
             return aside.run(new LiveThreads());
@@ -201,7 +201,7 @@ final class Commands {
         if ((table.length & table.length - 1) != 0) {
             throw new Refusal("the table of probes is not a power of two long");
         }
-        if (!ends) { // hooks look for theirs up to an empty entry
+        if (!ends) { // an empty entry ends the search of hooks
             throw new Refusal("the table of probes has no empty entry");
         }
         arena.need().probes(table.length == 0 ? null : table);
@@ -265,7 +265,7 @@ final class Commands {
         return restored;
     }
 
-    /** Puts everything back, if that was not done, when there is nobody to tell. */
+    /** Restores everything, unless it was done, without a report. */
     void restoreAlone() {
         Hooks hooks = arena.hooks();
         if (hooks == null && !weaving.isRegistered()) {
@@ -289,28 +289,28 @@ final class Commands {
         }
     }
 
-    /** Allocates nothing: it is there for when that fails. */
+    /** Allocates nothing, because it is used when allocation fails. */
     private static void pause() {
         try {
             Thread.sleep(RESTORE_MILLIS);
         } catch (Throwable contained) {
-            // The next try comes a little sooner.
+            // The next attempt comes earlier.
         }
     }
 
-    /** Whatever is not put back by now keeps hooks that do nothing. */
+    /** Classes that are not restored by now keep disabled hooks. */
     private void letGo(Hooks hooks) {
         try {
             if (hooks != null) {
                 hooks.deleteFile();
             }
         } catch (Throwable contained) {
-            // Sonde, should it come back, deletes it.
+            // Sonde deletes it if it returns.
         } finally {
             try {
                 weaving.unregister(instrumentation);
             } catch (Throwable contained) {
-                // It gives no class hooks any more: it began to restore.
+                // It weaves no class any more, because restoration has begun.
             }
         }
     }
@@ -347,7 +347,7 @@ final class Commands {
         send(new Frame(Kind.CALIBRATED, command.request).counted(runs, nanos));
     }
 
-    /** Looks after the arena between commands; true where whoever has access to it wants the hooks out. */
+    /** Maintains the arena between commands; returns true if the removal of the hooks was requested. */
     boolean tend() {
         Hooks hooks = arena.hooks();
         if (hooks == null) {
@@ -371,7 +371,7 @@ final class Commands {
         aside.end();
     }
 
-    /** Never waits, since the reader answers by it too. */
+    /** Never waits, because the reader uses it, too. */
     private void done(Received command) {
         outgoing.add(new Frame(Kind.DONE, command.request));
     }

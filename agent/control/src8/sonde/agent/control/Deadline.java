@@ -1,8 +1,8 @@
 package sonde.agent.control;
 
-/** An end to waiting. Threads of the program wait here too: an interrupt is theirs, and is kept for them. */
+/** A time limit of a wait. Threads of the program wait here, too: an interrupt is restored for them. */
 final class Deadline {
-    /** How long one wait lasts at most before its condition, which not everybody announces, is looked at again. */
+    /** The time after which a wait checks its condition again, because not every change is signalled. */
     private static final long LOOK_MILLIS = 100;
 
     private final long start = System.nanoTime();
@@ -17,7 +17,7 @@ final class Deadline {
         return System.nanoTime() - start >= nanos;
     }
 
-    /** Waits a while on an object whose monitor the caller has. */
+    /** Waits for a while on an object whose monitor the caller holds. */
     void await(Object monitor) {
         long left = (nanos - (System.nanoTime() - start)) / 1000000 + 1;
         try {
@@ -27,7 +27,7 @@ final class Deadline {
         }
     }
 
-    /** Gives back an interrupt that came in the meantime. To be called at the end of waiting on a thread of the program. */
+    /** Restores an interrupt. Called after a wait on a thread of the program. */
     void done() {
         if (interrupted) {
             Thread.currentThread().interrupt();

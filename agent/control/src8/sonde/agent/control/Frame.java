@@ -11,7 +11,7 @@ final class Frame {
     private int end;
 
     Frame(int kind, int request) {
-        u32(0); // the length, when it is known
+        u32(0); // the length, set later
         u8(kind);
         u32(request);
     }

@@ -3,9 +3,9 @@ package sonde.agent.control;
 import java.io.EOFException;
 import java.io.IOException;
 
-/** Takes frames off a line. */
+/** Reads frames from a connection. */
 final class FrameReader {
-    /** What a peer may send that has not proven itself: a WELCOME and no more. */
+    /** The maximum length before the peer is authenticated: that of a WELCOME. */
     static final int MOST_BEFORE_PROOF = 4096;
     static final int MOST = 64 << 20;
     private static final int HEAD_BYTES = 1 + 4;

@@ -5,7 +5,7 @@ import java.lang.instrument.Instrumentation;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Sees to it that the hook classes are there. Once defined they stay: a JVM unloads nothing of its boot loader. */
+/** Ensures that the hook classes are defined. They are never unloaded, because they belong to the boot loader. */
 final class HookClasses {
     private final Build build;
     private final Instrumentation instrumentation;
@@ -13,7 +13,7 @@ final class HookClasses {
     private final Definer definer;
     private Class<?> main;
 
-    /** Defines them in the way this JDK has, for which a folder may be needed. */
+    /** Defines them in the way of this JDK, which may need a directory. */
     HookClasses(Build build, Instrumentation instrumentation, File folder) {
         this(build, instrumentation, folder, null);
     }
@@ -29,7 +29,7 @@ final class HookClasses {
         this.definer = definer;
     }
 
-    /** Gives the class that woven code calls, found where an earlier session of the same build defined it. */
+    /** Returns the class that woven code calls, if an earlier session of the same build has defined it. */
     synchronized Class<?> need() throws Exception {
         if (main == null) {
             main = find(build.hookClasses[0].replace('/', '.'));
@@ -46,7 +46,7 @@ final class HookClasses {
         return find(build.hookClasses[0].replace('/', '.')) != null;
     }
 
-    /** Defines the main class last: where it is, all are. Where the first is not there, none is: to look for each costs. */
+    /** Defines the main class last: if it exists, all do. If the first does not exist, none does, so the others are not looked up. */
     private void define() throws Exception {
         List<String> names = new ArrayList<String>();
         List<byte[]> classes = new ArrayList<byte[]>();

@@ -6,13 +6,13 @@ import java.io.IOException;
 import java.io.RandomAccessFile;
 
 /**
- * The one class that calls hook classes: it can be linked only when those are defined.
+ * The only class that calls hook classes: it can be linked only after they are defined.
  *
  * <p>An instance is one mapped arena.
  */
 final class Hooks {
     private static final long RETIRE_NANOS = 2000000000L;
-    /** As much as the hooks can name: 24 bits of units of 64 bytes. */
+    /** The largest arena that hooks can address: 24 bits of units of 64 bytes. */
     private static final long MOST_BYTES = 1L << 30;
     private static final String OWN_THREADS = "sonde-";
 
@@ -23,8 +23,8 @@ final class Hooks {
     }
 
     /**
-     * Maps an arena, in which of these threads the agent's are muted before a hook can be on: those that do not
-     * mute themselves are of the stub, or of a Sonde that is about to be refused.
+     * Maps an arena. Before a hook can be on, the agent's threads among these are muted: those that do not mute themselves
+     * belong to the stub, or to a Sonde that will be refused.
      */
     static Hooks map(String path, long length, int epoch, Thread[] live) throws IOException {
         File file = new File(path);
@@ -48,30 +48,30 @@ final class Hooks {
         return new Hooks(file);
     }
 
-    /** Maps an arena while the program has not begun. */
+    /** Maps an arena before the program starts. */
     static Hooks open(RandomAccessFile opened, long length, int epoch, File file) throws IOException {
         SondeHooksControl.open(opened.getChannel(), length, epoch);
         return new Hooks(file);
     }
 
-    /** The calling thread, which is to be muted only once, mutes itself. */
+    /** Except the calling thread, which must be muted only once and mutes itself. */
     private static boolean isOurs(Thread thread) {
         ThreadGroup group = thread.getThreadGroup(); // null if it has ended
         return thread != Thread.currentThread() && thread.isDaemon() && group != null && group.getParent() == null
                 && thread.getName().startsWith(OWN_THREADS);
     }
 
-    /** Has hooks that an earlier session left behind be inert, if they were not. */
+    /** Disables hooks of an earlier session that were not removed. */
     static void offLeft() {
         SondeHooksControl.off();
     }
 
-    /** Tries again to unmap what an earlier session had to leave mapped; a safepoint must have passed since {@link #offLeft}. */
+    /** Tries again to unmap the arena of an earlier session; a safepoint must have passed since {@link #offLeft}. */
     static boolean retireLeft() {
         return SondeHooksControl.retire(RETIRE_NANOS);
     }
 
-    /** Keeps the calling thread out of the arena of whichever session has one. */
+    /** Keeps the calling thread out of the arena of any session. */
     static void muteInAny() {
         SondeHooksControl.mute();
     }
@@ -88,12 +88,12 @@ final class Hooks {
         SondeHooksControl.watches(table, members, positions, bridges, fresh);
     }
 
-    /** Sets the table that lies in a pack. */
+    /** Sets the table of a pack. */
     void watches(byte[] pack, int at, int words, String[] members, int[] positions, String[] bridges) {
         SondeHooksControl.watches(pack, at, words, members, positions, bridges);
     }
 
-    /** A number in the arena. Like the next three it is for who keeps the arena from being unmapped. */
+    /** A number in the arena. As for the next three methods, the caller must keep the arena mapped. */
     long get(int at) {
         return SondeHooksControl.get(at);
     }
@@ -118,7 +118,7 @@ final class Hooks {
         SondeHooksControl.off();
     }
 
-    /** To be called when a safepoint has passed since {@link #off}. False where the arena had to stay mapped. */
+    /** Called after {@link #off} and a safepoint. Returns false if the arena had to stay mapped. */
     boolean retire() {
         return SondeHooksControl.retire(RETIRE_NANOS);
     }
@@ -135,12 +135,12 @@ final class Hooks {
         SondeHooksControl.unmute();
     }
 
-    /** Frees the room of threads that have ended. */
+    /** Frees the places of threads that have ended. */
     void sweep() {
         SondeHooksControl.sweep();
     }
 
-    /** Makes room for more threads where it became scarce. */
+    /** Makes room for more threads if needed. */
     void relieve() {
         SondeHooksControl.relieve();
     }
@@ -149,7 +149,7 @@ final class Hooks {
         return SondeHooksControl.isStopAsked();
     }
 
-    /** To be called by a thread that is muted once: calls that are not measured would tell nothing. */
+    /** Called by a thread that is muted once; its calls are measured for this time. */
     boolean calibrate(int rounds, int setting, int body, int steps, long deadline, long[] into) {
         SondeHooksControl.unmute();
         try {
@@ -159,12 +159,12 @@ final class Hooks {
         }
     }
 
-    /** Asks for the hooks to be compiled; see {@code SondeHooksRehearsal}. To be called by a thread that is muted. */
+    /** Makes the JVM compile the hooks; see {@code SondeHooksRehearsal}. The calling thread must be muted. */
     long summon(int calls) {
         return SondeHooksControl.summon(calls);
     }
 
-    /** To be called like {@link #calibrate}. */
+    /** Called like {@link #calibrate}. */
     void rehearse(int calls, long deadline) {
         SondeHooksControl.unmute();
         try {

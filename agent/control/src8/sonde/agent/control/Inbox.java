@@ -2,9 +2,9 @@ package sonde.agent.control;
 
 import java.util.ArrayDeque;
 
-/** Commands in the order they came. */
+/** A queue of commands. */
 final class Inbox {
-    /** A Sonde waits for its replies: it never has this many under way. */
+    /** More than Sonde ever sends without waiting for replies. */
     private static final int MOST = 1024;
 
     private final ArrayDeque<Received> queue = new ArrayDeque<Received>();
@@ -18,7 +18,7 @@ final class Inbox {
         notifyAll();
     }
 
-    /** Gives the next command; null if none came in a while, or {@link #wake} was called. */
+    /** Returns the next command; null if none came in a while, or {@link #wake} was called. */
     synchronized Received take(Deadline deadline) {
         while (queue.isEmpty() && !woken && !deadline.over()) {
             deadline.await(this);
@@ -26,7 +26,7 @@ final class Inbox {
         return queue.poll();
     }
 
-    /** From here on nobody waits for commands any more. */
+    /** Ends all waiting for commands. */
     synchronized void wake() {
         woken = true;
         notifyAll();

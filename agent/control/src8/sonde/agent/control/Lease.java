@@ -1,6 +1,6 @@
 package sonde.agent.control;
 
-/** How long Sonde may hold the JVM: until the line ends, or nothing came over it for a time. */
+/** The time for which Sonde may hold the JVM: until the connection ends, or was silent for some time. */
 final class Lease {
     private static final long TO_MEET_MILLIS = 10000;
 
@@ -12,7 +12,7 @@ final class Lease {
         renewed = System.nanoTime();
     }
 
-    /** Whether Sonde gave a sign of life since a moment of System.nanoTime. */
+    /** Whether Sonde has sent something since a time of System.nanoTime. */
     boolean heardSince(long moment) {
         return renewed - moment > 0;
     }
@@ -25,7 +25,7 @@ final class Lease {
         ended = true;
     }
 
-    /** Once over, it stays so: a frame that comes late renews nothing. */
+    /** An expired lease stays expired: a late frame does not renew it. */
     boolean over() {
         if (!ended && System.nanoTime() - renewed > nanos) {
             ended = true;

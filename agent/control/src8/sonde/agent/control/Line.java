@@ -4,12 +4,12 @@ import java.io.IOException;
 
 /** A connection to Sonde. One thread reads, one writes; closing it, from any thread, ends both. */
 interface Line {
-    /** Reads at least one byte, and at most {@code count}; -1 where no more will come. */
+    /** Reads at least one byte, and at most {@code count}; -1 at the end. */
     int read(byte[] into, int offset, int count) throws IOException;
 
     void write(byte[] from) throws IOException;
 
-    /** Tells the other side that no more comes, and lets it finish: closing at once could take back what was sent. */
+    /** Ends the output and lets the other side finish: closing at once could discard data that was sent. */
     void endOutput() throws IOException;
 
     void close();

@@ -3,7 +3,7 @@ package sonde.agent.control;
 import java.io.IOException;
 import java.util.Properties;
 
-/** Dials Sonde by what the session's file says. */
+/** Connects to Sonde as the session's file says. */
 final class Lines {
     private Lines() {
     }
@@ -21,7 +21,7 @@ final class Lines {
         }
     }
 
-    /** What is made by name first and told its address after. */
+    /** A connection that is created by class name and then gets its address. */
     interface Dialled {
         Line dial(String address) throws IOException;
     }

@@ -2,7 +2,7 @@ package sonde.agent.control;
 
 import java.util.concurrent.Callable;
 
-/** The platform threads that are alive. Asked aside, since the groups of threads have locks a program can hold. */
+/** The platform threads that are alive. Listed by {@link Aside}, because a program can hold the locks of thread groups. */
 final class LiveThreads implements Callable<Thread[]> {
     private static final int MORE = 64;
 

@@ -5,7 +5,7 @@ import java.util.HashSet;
 import java.util.Set;
 import java.util.concurrent.Callable;
 
-/** What only a class's own loader can tell: its code is the program's, and may hang or throw. */
+/** Questions to the loader of a class, which is code of the program and may hang or throw. */
 final class LoaderQuestions {
     private static final String UNLOADED = "it was unloaded";
     private static final String LATE = "its loader did not answer in time";
@@ -14,7 +14,7 @@ final class LoaderQuestions {
 
     private final Classes classes;
     private final Aside aside;
-    /** Loaders that hung during this command: each is waited for once. */
+    /** Loaders that hung during this command; the agent waits for each only once. */
     private final Set<Integer> late = new HashSet<Integer>();
 
     LoaderQuestions(Classes classes, Aside aside) {
@@ -41,7 +41,7 @@ final class LoaderQuestions {
         outgoing.put(reply, lease);
     }
 
-    /** Says why the loader of a class does not see the hooks, or "". */
+    /** Returns the reason why the loader of a class does not see the hooks, or "". */
     String sees(int handle, Class<?> hooks) {
         Class<?> asked = classes.handles.get(handle);
         if (asked == null) {
@@ -70,7 +70,7 @@ final class LoaderQuestions {
         }
     }
 
-    /** Why classes of a loader cannot call the hooks; empty if they can. */
+    /** The reason why classes of a loader cannot call the hooks; empty if they can. */
     static String sees(ClassLoader loader, Class<?> hooks) {
         try {
             return Class.forName(hooks.getName(), false, loader) == hooks ? "" : "it finds another class of that name";

@@ -4,7 +4,7 @@ import java.lang.instrument.Instrumentation;
 import java.util.Properties;
 import java.util.function.Consumer;
 
-/** Where the stub hands over. What it promises is told there. */
+/** The entry point for sessions, called by the stub, which documents its contract. */
 public final class Main implements Consumer<Object[]> {
     /** Called by name. */
     public Main() {
@@ -19,7 +19,7 @@ public final class Main implements Consumer<Object[]> {
             Build build = new Build(Main.class.getClassLoader());
             new Session(instrumentation, properties, new Tenure(holder, properties), build).start();
         } catch (Throwable contained) {
-            // Without a line there is no one to tell: Sonde says that none came.
+            // Without a connection, nothing can be reported: Sonde reports the missing connection.
         }
     }
 }

@@ -36,13 +36,13 @@ final class Numbers<T> {
         return found == null ? null : found.get();
     }
 
-    /** What was noted of the object with a number; null if nothing was, or it is gone. */
+    /** The value stored for the object with a number; null if there is none, or the object is gone. */
     synchronized Object noted(int number) {
         Numbered<T> found = byNumber.get(number);
         return found == null ? null : found.noted;
     }
 
-    /** Notes something of an object, for as long as that lives. */
+    /** Stores a value for an object, as long as the object lives. */
     synchronized void note(int number, Object noted) {
         Numbered<T> found = byNumber.get(number);
         if (found != null) {
@@ -59,7 +59,7 @@ final class Numbers<T> {
         }
     }
 
-    /** Equals one of the same object: what objects say of themselves is code of the program, and not asked. */
+    /** Equal if the object is the same: the equals method of the object is code of the program, and is not called. */
     private static final class Numbered<T> extends WeakReference<T> {
         final int number;
         private final int hash;

@@ -2,7 +2,7 @@ package sonde.agent.control;
 
 import java.util.ArrayDeque;
 
-/** Frames on their way to Sonde, as many bytes as a program can spare. */
+/** Frames to send to Sonde, with a bounded number of bytes. */
 final class Outgoing {
     private static final int MOST_BYTES = 8 << 20;
 
@@ -11,7 +11,7 @@ final class Outgoing {
     private boolean writing;
     private boolean ended;
 
-    /** Takes a frame, unless there is no room. A frame that is itself too large goes alone. Never waits. */
+    /** Adds a frame, unless there is no room. A frame that is larger than the limit is sent alone. Never waits. */
     synchronized boolean offer(Frame frame) {
         byte[] sent = frame.finish();
         if (bytes > 0 && bytes + sent.length > MOST_BYTES) {
@@ -21,7 +21,7 @@ final class Outgoing {
         return true;
     }
 
-    /** Takes a frame of a few bytes, room or not. */
+    /** Adds a small frame, even if there is no room. */
     synchronized void add(Frame small) {
         add(small.finish());
     }
@@ -32,7 +32,7 @@ final class Outgoing {
         notifyAll();
     }
 
-    /** Takes a frame when there is room for it; false if the session ended before. */
+    /** Waits for room and adds a frame; false if the session ended before. */
     synchronized boolean put(Frame frame, Lease lease) {
         Deadline never = new Deadline(Integer.MAX_VALUE);
         while (!offer(frame)) {
@@ -44,7 +44,7 @@ final class Outgoing {
         return true;
     }
 
-    /** Gives the next frame to write; null if none came in a while. What was given before is written. */
+    /** Returns the next frame to write; null if none came in a while. The previous frame counts as written. */
     synchronized byte[] take(Deadline deadline) {
         written();
         while (queue.isEmpty() && !ended && !deadline.over()) {
@@ -58,14 +58,14 @@ final class Outgoing {
         return next;
     }
 
-    /** Waits until all is written, as long as it is worth it. */
+    /** Waits until everything is written, for a limited time. */
     synchronized void drain(Deadline deadline, Lease lease) {
         while ((writing || !queue.isEmpty()) && !deadline.over() && !lease.over()) {
             deadline.await(this);
         }
     }
 
-    /** From here on nobody waits for frames to write any more. */
+    /** Ends all waiting for frames. */
     synchronized void end() {
         ended = true;
         notifyAll();

@@ -3,7 +3,7 @@ package sonde.agent.control;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
-/** A frame that came, and how far it has been read. */
+/** A received frame with a reading position. */
 final class Received {
     final int kind;
     final int request;
@@ -45,7 +45,7 @@ final class Received {
         return new String(bytes(), StandardCharsets.UTF_8);
     }
 
-    /** Reads how many elements follow, each of at least {@code size} bytes. */
+    /** Reads the number of the following elements, each of at least {@code size} bytes. */
     int count(int size) throws BadFrame {
         int count = u32();
         if (count < 0 || count > (body.length - position) / size) {

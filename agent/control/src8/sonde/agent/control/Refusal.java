@@ -1,6 +1,6 @@
 package sonde.agent.control;
 
-/** Why a command is not carried out, in a line for a human. */
+/** The reason why a command is not carried out, as one line for users. */
 final class Refusal extends Exception {
     private static final long serialVersionUID = 1;
 
@@ -8,7 +8,7 @@ final class Refusal extends Exception {
         super(reason);
     }
 
-    /** One line of whatever was thrown. */
+    /** Describes an exception in one line. */
     static String reason(Throwable thrown) {
         if (thrown instanceof Refusal) {
             return thrown.getMessage();

@@ -3,7 +3,7 @@ package sonde.agent.control;
 import java.util.HashMap;
 import java.util.Map;
 
-/** The agent's own requests, and the replies to them. */
+/** The agent's requests to Sonde, and the replies. */
 final class Replies {
     private final Map<Integer, Received> replies = new HashMap<Integer, Received>();
     private int last;
@@ -17,7 +17,7 @@ final class Replies {
         return last;
     }
 
-    /** Hands a reply to who waits for it. One that comes too late is nobody's. */
+    /** Passes a reply to the waiting thread. A late reply is dropped. */
     synchronized void deliver(Received reply) throws BadFrame {
         if (reply.request == 0 || (reply.request & 1) != 0) {
             throw new BadFrame("it answers what was not asked");
@@ -45,12 +45,12 @@ final class Replies {
         replies.remove(request);
     }
 
-    /** Has those who wait look again whether they still want to. */
+    /** Makes waiting threads check again whether to wait. */
     synchronized void wake() {
         notifyAll();
     }
 
-    /** Whether a reply is still of use. */
+    /** Whether a reply is still wanted. */
     interface Wanted {
         boolean still();
     }

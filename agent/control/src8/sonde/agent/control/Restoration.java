@@ -4,9 +4,9 @@ import java.lang.instrument.Instrumentation;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Takes every hook out and lets the arena go. */
+/** Removes all hooks and unmaps the arena. */
 class Restoration {
-    /** How often, and how far apart, is looked for classes that were woven while they were being loaded. */
+    /** The number of searches for classes that were woven while they loaded, and the pause between them. */
     private static final int LOOKS = 20;
     private static final long LOOK_MILLIS = 100;
 
@@ -25,7 +25,7 @@ class Restoration {
         this.arena = arena;
     }
 
-    /** The order is what makes it safe: hooks inert, classes back, with that a safepoint, and only then unmapped. */
+    /** The order makes it safe: disable the hooks, restore the classes, which takes a safepoint, and only then unmap. */
     void run() {
         Hooks hooks = arena.hooks();
         weaving.beginRestoring();
@@ -38,14 +38,14 @@ class Restoration {
             return;
         }
         arena.set(null);
-        // Where no class was put back, one of the agent's own makes the safepoint.
+        // If no class was restored, retransforming a class of the agent takes the safepoint.
         unmapped = (safepoint || retransform(Kind.class)) && hooks.retire();
         if (!unmapped) {
             remarks.add("the arena stays mapped: a thread did not leave its hook in time");
         }
     }
 
-    /** Retransforms the classes with hooks; true where at least one went through. */
+    /** Retransforms the classes with hooks; returns whether at least one succeeded. */
     private boolean putBack() {
         int unseen = look();
         List<Class<?>> alive = weaving.alive();
@@ -62,16 +62,16 @@ class Restoration {
         return restored > 0;
     }
 
-    /** Called before each batch, for whoever waits for the end. */
+    /** Called before each batch, to report progress. */
     void progress(int done, int all) {}
 
-    /** Before 15 each class of a batch has the JVM look through all that is loaded, with the program stopped. */
+    /** Before JDK 15, the JVM searches all loaded classes for each class of a batch, while the program is stopped. */
     private static int mostAtOnce() {
         String version = System.getProperty("java.specification.version", "");
         return version.startsWith("1.") || version.length() == 1 || version.compareTo("15") < 0 ? 25 : 1000;
     }
 
-    /** Puts classes back all at once; where the JVM refuses one of them, by halves, so that few pauses are made. */
+    /** Restores classes in one batch; if the JVM refuses, in halves, to keep the number of pauses small. */
     private void putBack(List<Class<?>> classes) {
         if (classes.isEmpty()) {
             return;
@@ -85,7 +85,7 @@ class Restoration {
         }
     }
 
-    /** A class whose bytes were given out may not be there yet; one that failed to load never will be. */
+    /** A class that was woven while it loads may not exist yet; a class that failed to load never will. */
     private int look() {
         int unseen = weaving.recognise(instrumentation.getAllLoadedClasses());
         for (int i = 0; unseen > 0 && i < LOOKS; i++) {

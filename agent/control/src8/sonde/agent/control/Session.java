@@ -6,8 +6,8 @@ import java.lang.instrument.Instrumentation;
 import java.util.Properties;
 
 /**
- * One Sonde's time in this JVM. Three threads share it: one reads and never waits for anything else, one
- * writes, one works through the commands in turn and is the one that ends it.
+ * The session of one Sonde in this JVM. It has three threads: one reads and never waits for anything else, one writes,
+ * and one carries out the commands in order and ends the session.
  */
 final class Session {
     static final int PROTOCOL = 1;
@@ -28,7 +28,7 @@ final class Session {
     private final Inbox inbox = new Inbox();
     private final Weaving weaving;
     private final Commands commands;
-    /** Set when the last frame is on its way: what still comes is read, and not obeyed. */
+    /** Set when the last frame is being sent: later frames are read and ignored. */
     private volatile boolean parting;
     private boolean heardTheEnd;
 
@@ -48,7 +48,7 @@ final class Session {
         line = Lines.dial(properties);
     }
 
-    /** Starts the threads, the reader last: who claims the JVM must be sure of the one that releases it. */
+    /** Starts the threads, the reader last: it acquires the JVM, and the thread that releases it must run before. */
     void start() {
         try {
             outgoing.add(new Frame(Kind.HELLO, 0).u16(PROTOCOL).string(token).string(build.id)
@@ -93,7 +93,7 @@ final class Session {
                 }
             }
         } catch (Throwable ended) {
-            // The end of the line, or what should not come over it: either ends the session.
+            // The end of the connection or an invalid frame ends the session.
             lease.end();
         }
         synchronized (this) {
@@ -104,7 +104,7 @@ final class Session {
         replies.wake();
     }
 
-    /** Nothing is done in the JVM before the other side has shown that it wrote the session's file. */
+    /** Nothing is done in the JVM before the other side has proven that it wrote the session's file. */
     private void meet(Received welcome) throws BadFrame {
         if (welcome.kind != Kind.WELCOME || !same(welcome.string(), proof)) {
             throw new BadFrame("it is no welcome");
@@ -129,14 +129,14 @@ final class Session {
                 replies.deliver(frame);
                 break;
             case Kind.PING:
-                // Answered here: it asks whether the agent is there, not whether the work is done.
+                // Answered here: it asks whether the agent responds, not whether the commands are complete.
                 frame.end();
                 outgoing.add(new Frame(Kind.DONE, frame.request));
                 break;
             case Kind.PROBES:
             case Kind.SWITCH:
             case Kind.WATCHES:
-                // Not in turn: a thread of the program that loads a class may wait for its hooks to go on.
+                // Not in order: a thread of the program that loads a class may wait for it.
                 commands.execute(frame);
                 break;
             case Kind.REFUSED:
@@ -185,7 +185,7 @@ final class Session {
         end();
     }
 
-    /** Has the last frame arrive: waits until the other side has hung up too, as long as it is worth it. */
+    /** Delivers the last frame: waits until the other side has closed the connection, for a limited time. */
     private void part() throws IOException {
         outgoing.drain(new Deadline(PARTING_MILLIS), lease);
         line.endOutput();
@@ -197,7 +197,7 @@ final class Session {
         }
     }
 
-    /** Lets go of everything; the threads end by it, and with them whatever refers to this loader. */
+    /** Releases everything; this ends the threads, and with them all references to this loader. */
     private void end() {
         commands.end();
         letGo();
@@ -209,7 +209,7 @@ final class Session {
         line.close();
     }
 
-    /** Compares in a time that tells nothing about where two texts differ. */
+    /** Compares in a time that does not depend on where two texts differ. */
     private static boolean same(String a, String b) {
         int difference = a.length() ^ b.length();
         for (int i = 0; i < a.length() && i < b.length(); i++) {

@@ -1,8 +1,8 @@
 package sonde.agent.control;
 
-/** The table of spots, anchors and tag points, and what their hooks need beside. */
+/** The table of spots, anchors and tag points, and further data for their hooks. */
 final class Spots {
-    /** Of an entry, as the hooks read it. */
+    /** The words of an entry, as the hooks read it. */
     private static final int WORDS = 4;
 
     private final boolean fresh;
@@ -47,7 +47,7 @@ final class Spots {
         if (entries * WORDS != table.length || (entries & entries - 1) != 0) {
             throw new Refusal("the table of watches has not a power of two of entries");
         }
-        if (entries != 0 && !hasEnd()) { // hooks look for theirs up to an empty entry
+        if (entries != 0 && !hasEnd()) { // an empty entry ends the search of hooks
             throw new Refusal("the table of watches has no empty entry");
         }
         hooks.watches(entries == 0 ? null : table, members, positions, bridges, fresh);

@@ -41,7 +41,7 @@ final class TcpLine implements Line {
         try {
             socket.close();
         } catch (IOException contained) {
-            // It is of no more use either way.
+            // The connection is not used any more.
         }
     }
 }

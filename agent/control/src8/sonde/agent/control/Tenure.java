@@ -2,7 +2,7 @@ package sonde.agent.control;
 
 import java.util.Properties;
 
-/** That one Sonde at a time holds a JVM: kept in an array that all versions share. */
+/** Ensures that one Sonde at a time holds a JVM, by an array that all versions share. */
 final class Tenure {
     private final Object[] holder;
     private final String mine;
@@ -13,10 +13,10 @@ final class Tenure {
 
     Tenure(Object[] holder, String name) {
         this.holder = holder;
-        this.mine = new String(name); // one of its own
+        this.mine = new String(name); // a new object, compared by identity
     }
 
-    /** Begins to hold the JVM, or gives the name of who does. */
+    /** Acquires the JVM, or returns the name of its holder. */
     String claim() {
         synchronized (holder) {
             if (holder[0] != null) {

@@ -1,8 +1,8 @@
 package sonde.agent.control;
 
-/** Makes the agent's threads: daemons of the system group that hold nothing of the program. */
+/** Creates the agent's threads: daemons of the system group without references to the program. */
 class Threads {
-    /** Where the JDK allows it, the threads of the result inherit no values either. */
+    /** If the JDK allows it, the threads inherit no thread-local values. */
     static Threads best() {
         try {
             return (Threads) Class.forName("sonde.agent.control.BareThreads").newInstance();

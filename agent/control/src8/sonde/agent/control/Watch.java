@@ -1,6 +1,6 @@
 package sonde.agent.control;
 
-/** Which classes Sonde wants to see while they are loaded. */
+/** The classes that Sonde wants to see when they load. */
 final class Watch {
     static final Watch NOTHING = new Watch(new String[0], new String[0], new String[0]);
 
@@ -30,8 +30,8 @@ final class Watch {
     }
 
     /**
-     * An internal name matches where it begins and ends as one of the filters says, without overlap, and does not
-     * begin as one of the excludes; a $ counts as a /, since a filter cannot know where nesting begins.
+     * An internal name matches if it has the prefix and the suffix of a filter, without overlap, and no excluded
+     * prefix; a $ counts as a /, because a filter does not know where nesting begins.
      */
     boolean matches(String name) {
         for (int i = 0; i < prefixes.length; i++) {

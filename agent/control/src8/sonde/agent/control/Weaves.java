@@ -3,17 +3,17 @@ package sonde.agent.control;
 import java.lang.instrument.Instrumentation;
 import java.util.List;
 
-/** What gives classes hooks, as whoever takes them out again sees it. */
+/** A weaver, as seen by the code that removes its hooks. */
 interface Weaves {
-    /** From here on classes get back what they were. */
+    /** From here on, classes get their original bytes. */
     void beginRestoring();
 
-    /** Recognises classes that were woven while they were loaded; says how many are still to be seen. */
+    /** Finds classes that were woven while they loaded; returns how many are still missing. */
     int recognise(Class<?>[] loaded);
 
-    /** Gives the classes with hooks in them that are still there. */
+    /** Returns the loaded classes with hooks. */
     List<Class<?>> alive();
 
-    /** Is told when no class has hooks any more. */
+    /** Called when no class has hooks any more. */
     void unregister(Instrumentation instrumentation);
 }

@@ -9,8 +9,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Asks Sonde for the bytes of classes, on whatever thread of the program loads or changes one. Nothing here
- * waits longer than a program can bear, and nothing is thrown: without an answer a class stays as it is.
+ * Asks Sonde for the bytes of classes, on the thread that loads or retransforms a class. Waits are bounded, and nothing is
+ * thrown: without an answer a class stays as it is.
  */
 final class Weaving implements ClassFileTransformer, Weaves {
     private static final long PATIENCE_MILLIS = 2000;
@@ -27,11 +27,11 @@ final class Weaving implements ClassFileTransformer, Weaves {
     final WovenClasses woven;
     private volatile Watch watch = Watch.NOTHING;
     private volatile boolean restoring;
-    /** The threads that bring the answers, and so cannot wait for one. */
+    /** The threads that receive the answers, and so cannot wait for one. */
     private volatile Thread reader;
     private volatile Thread writer;
     private boolean registered;
-    /** Since when Sonde, which did not answer in time, owes a sign of life; 0 if it does not. */
+    /** When Sonde did not answer in time and has been silent since; otherwise 0. */
     private volatile long silentSince;
 
     Weaving(Classes classes, Replies replies, Outgoing outgoing, Lease lease, Arena arena, HookClasses hookClasses) {
@@ -49,7 +49,7 @@ final class Weaving implements ClassFileTransformer, Weaves {
         writer = writerThread;
     }
 
-    /** Stays registered while hooks are in: another agent's retransformation would take them out otherwise. */
+    /** Stays registered while there are hooks: otherwise a retransformation by another agent would remove them. */
     void register(Instrumentation instrumentation) {
         restoring = false;
         if (!registered) {
@@ -66,7 +66,7 @@ final class Weaving implements ClassFileTransformer, Weaves {
         watch = wanted;
     }
 
-    /** Without a question. */
+    /** Without asking. */
     @Override
     public void beginRestoring() {
         watch = Watch.NOTHING;
@@ -94,7 +94,7 @@ final class Weaving implements ClassFileTransformer, Weaves {
         woven.clear();
     }
 
-    /** What is done here on a thread of the program is not measured, from the first call on. */
+    /** Calls that are made here on threads of the program are not measured. */
     @Override
     public byte[] transform(ClassLoader loader, String name, Class<?> redefined, ProtectionDomain domain, byte[] bytes) {
         Hooks hooks = arena.hooks();
@@ -106,7 +106,7 @@ final class Weaving implements ClassFileTransformer, Weaves {
         } catch (Throwable contained) {
             return null;
         } finally {
-            if (hooks != null && arena.hooks() == hooks) { // in a later arena the thread is not muted
+            if (hooks != null && arena.hooks() == hooks) { // the thread is not muted in a later arena
                 hooks.unmute();
             }
         }
@@ -124,7 +124,7 @@ final class Weaving implements ClassFileTransformer, Weaves {
         }
         Thread current = Thread.currentThread();
         if (hooks == null) {
-            return null; // hooks that come to nothing are not woven
+            return null; // hooks that cannot be called are not woven
         }
         if (current == reader || current == writer) {
             notice(name + " was left alone: a thread of the agent, which cannot wait, loaded it");
@@ -137,7 +137,7 @@ final class Weaving implements ClassFileTransformer, Weaves {
         return ask(loader, name, redefined, bytes);
     }
 
-    /** Asks a loader that is loading a class, so one that runs on this thread, for the hooks; once. */
+    /** Asks a loader, which is loading a class on this thread, once whether it sees the hooks. */
     private boolean sees(ClassLoader loader) throws Exception {
         Integer number = classes.loaders.of(loader);
         synchronized (sight) {
@@ -153,7 +153,7 @@ final class Weaving implements ClassFileTransformer, Weaves {
         return sees;
     }
 
-    /** Whether Sonde is stopped, or starved: a program is held up once by that, not at each class it loads. */
+    /** Whether Sonde is stopped or too slow: this delays a program once, not at each class it loads. */
     private boolean isSilent() {
         long since = silentSince;
         return since != 0 && !lease.heardSince(since);
@@ -200,11 +200,11 @@ final class Weaving implements ClassFileTransformer, Weaves {
             original = reply.bytes();
             reply.end();
         } catch (BadFrame bad) {
-            lease.end(); // as any frame that cannot be read; the work thread sees it and puts everything back
+            lease.end(); // as for any invalid frame; the work thread then restores everything
             throw bad;
         }
         if (redefined != null && (changed.length == 0 || Arrays.equals(changed, original))) {
-            woven.bare(loader, name); // nothing is left in it, once the JVM has taken that
+            woven.bare(loader, name); // it has no hooks, once the JVM has accepted this
             return changed.length == 0 ? null : changed;
         }
         if (changed.length == 0) {

@@ -8,13 +8,13 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The classes that are woven, or about to be, and what to put back: known by loader and name, since a class that
- * is being loaded is no object yet. Holds neither classes nor loaders.
+ * The classes that are woven, or about to be, and the bytes to restore, by loader and name, because there is no Class
+ * object while a class loads. It refers neither to classes nor to loaders.
  */
 final class WovenClasses {
     private final Numbers<ClassLoader> loaders;
     private final Map<String, List<Entry>> byName = new HashMap<String, List<Entry>>();
-    /** Counts restorations: what was asked for before one must not be woven after it. */
+    /** Counts restorations: a request from before a restoration must not be woven after it. */
     private int generation;
 
     WovenClasses(Numbers<ClassLoader> loaders) {
@@ -25,12 +25,12 @@ final class WovenClasses {
         return generation;
     }
 
-    /** From here on nothing is added for those who began earlier. */
+    /** From here on, nothing is added for requests that began earlier. */
     synchronized void nextGeneration() {
         generation++;
     }
 
-    /** Notes a class that is to be retransformed, so that its bytes are asked for. */
+    /** Records a class that will be retransformed, so that its bytes are requested. */
     synchronized void want(Class<?> wanted) {
         entry(wanted.getClassLoader(), Classes.internalName(wanted)).loaded = new WeakReference<Class<?>>(wanted);
     }
@@ -39,7 +39,7 @@ final class WovenClasses {
         return find(loader, name) != null;
     }
 
-    /** Notes that a class gets hooks; false if it must not any more. */
+    /** Records that a class gets hooks; false if it must not get them any more. */
     synchronized boolean woven(int begun, ClassLoader loader, String name, Class<?> loaded, byte[] original) {
         if (begun != generation) {
             return false;
@@ -54,7 +54,7 @@ final class WovenClasses {
         return true;
     }
 
-    /** Notes that a class was given back what it was, which the JVM may yet refuse. */
+    /** Records that a class got its original bytes, which the JVM may still refuse. */
     synchronized void bare(ClassLoader loader, String name) {
         Entry entry = find(loader, name);
         if (entry != null) {
@@ -62,7 +62,7 @@ final class WovenClasses {
         }
     }
 
-    /** Notes that the JVM has taken what classes were given: those that got back what they were need no more. */
+    /** Records that the JVM has accepted the bytes of classes: restored classes are finished. */
     synchronized void taken(List<Class<?>> classes) {
         for (Class<?> taken : classes) {
             Entry entry = find(taken.getClassLoader(), Classes.internalName(taken));
@@ -72,13 +72,13 @@ final class WovenClasses {
         }
     }
 
-    /** What to put back; null if the JVM's own will do. */
+    /** The bytes to restore; null if those of the JVM are right. */
     synchronized byte[] original(ClassLoader loader, String name) {
         Entry entry = find(loader, name);
         return entry == null ? null : entry.original;
     }
 
-    /** Recognises classes that were woven while they were loaded; says how many are still to be seen. */
+    /** Finds classes that were woven while they loaded; returns how many are still missing. */
     synchronized int recognise(Class<?>[] loaded) {
         for (Class<?> candidate : loaded) {
             String name = Classes.internalName(candidate);
@@ -99,7 +99,7 @@ final class WovenClasses {
         return unseen;
     }
 
-    /** Gives the classes with hooks in them that are still there. */
+    /** Returns the loaded classes with hooks. */
     synchronized List<Class<?>> alive() {
         List<Class<?>> alive = new ArrayList<Class<?>>();
         for (List<Entry> sameName : byName.values()) {
@@ -113,7 +113,7 @@ final class WovenClasses {
         return alive;
     }
 
-    /** Lets go of what belonged to loaders that are gone. */
+    /** Forgets classes of collected loaders. */
     synchronized void forget() {
         for (Iterator<List<Entry>> names = byName.values().iterator(); names.hasNext();) {
             List<Entry> sameName = names.next();

@@ -1,6 +1,6 @@
 package sonde.agent.control;
 
-/** Makes threads that inherit no thread-local values. */
+/** Creates threads that inherit no thread-local values. */
 public final class BareThreads extends Threads {
     /** Called by name: Java 8 cannot load this class. */
     public BareThreads() {

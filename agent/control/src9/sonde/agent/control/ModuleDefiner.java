@@ -6,9 +6,9 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * Defines classes into java.base by the JDK's own Unsafe: a private lookup could, too, but reads each class before by
- * code that takes a JVM milliseconds to begin with. For it, that package is shown to the module of the agent's own
- * loader; to the program nothing is shown that was not.
+ * Defines classes into java.base by the JDK's internal Unsafe. A private lookup could do the same, but parses each class
+ * first by code that takes milliseconds to load. The package of Unsafe is exported to the module of the agent's loader;
+ * nothing is exported to the program.
  */
 public final class ModuleDefiner implements Definer {
     /** Called by name: Java 8 cannot load this class. */

@@ -3,11 +3,11 @@ package sonde.agent.control;
 import java.nio.charset.StandardCharsets;
 
 /**
- * What became of classes that a pack knows by name, told in the arena as it happens: a program may end at any moment.
- * Nothing is loaded, or waited for, under its lock.
+ * Records in the arena what happens to the classes of a pack, at once because a program may end at any time. No class is
+ * loaded, and no thread waits, under its lock.
  */
 final class PackAccount {
-    /** Where the pack's header has the place of a count, by what is counted. */
+    /** The offsets in the pack's header of the places of counts, by kind. */
     static final int WOVEN = PackHeader.AT_WOVEN;
     static final int DIFFERS = PackHeader.AT_DIFFERS;
     static final int BLIND = PackHeader.AT_BLIND;
@@ -17,7 +17,7 @@ final class PackAccount {
     private final PackFile pack;
     private final Hooks hooks;
     private final int[] counts = new int[KINDS];
-    /** Which names, by their first records, were told of, and how: a bit for each kind. */
+    /** The recorded names, by their first records: a bit for each kind. */
     private final byte[] told;
     private int used;
     private boolean closed;
@@ -33,7 +33,7 @@ final class PackAccount {
         count(WOVEN, null, 0);
     }
 
-    /** Counts a class, and names it unless that was done. */
+    /** Counts a class, and records its name once. */
     void leave(int kind, String name, int record) {
         String line = (kind == DIFFERS ? "differs " : kind == BLIND ? "blind " : "failed ") + name + "\n";
         count(kind, line.getBytes(StandardCharsets.UTF_8), record);
@@ -55,12 +55,12 @@ final class PackAccount {
         hooks.put(pack.number(PackHeader.AT_NAMES_USED), used);
     }
 
-    /** Whether no class was met that the pack knows. */
+    /** Whether no class of the pack was loaded. */
     boolean isEmpty() {
         return isEmpty;
     }
 
-    /** From here on the arena is not touched. */
+    /** From here on, the arena is not accessed. */
     synchronized void close() {
         closed = true;
     }

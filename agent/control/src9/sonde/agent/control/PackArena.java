@@ -9,8 +9,8 @@ import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 
 /**
- * The file a pack's measurements go to. It is made in a directory that nobody else can enter, and gets its name when it
- * is whole: whoever may write where it is to lie, as all may in /tmp, finds nothing to open before it is closed to them.
+ * The file with the measurements of a pack. It is created in a private directory, and gets its name when it is complete:
+ * users who can write to its final directory, such as /tmp, cannot open it before its permissions are set.
  */
 final class PackArena {
     private static final int MOST_EPOCH = 0x7ffff;
@@ -28,7 +28,7 @@ final class PackArena {
     private RandomAccessFile opened;
     private File file;
     private boolean isUnnamed;
-    /** It was not there at the last look, and that needs no other. */
+    /** The file was missing at the last check, and need not be checked again. */
     private volatile boolean isOutOfSight;
     private int epoch;
     private long limit;
@@ -44,7 +44,7 @@ final class PackArena {
     private static byte[] read(String path, byte[] into) throws IOException {
         InputStream in = new FileInputStream(path);
         try {
-            in.read(into); // these give all there is at once
+            in.read(into); // such files return everything in one read
         } finally {
             in.close();
         }
@@ -96,7 +96,7 @@ final class PackArena {
         }
     }
 
-    /** Hands the arena to the hooks, which are off. */
+    /** Passes the arena to the hooks, which are off. */
     Hooks open() throws IOException {
         return Hooks.open(opened, pack.number(PackHeader.ARENA_LENGTH), epoch, file);
     }
@@ -106,8 +106,8 @@ final class PackArena {
     }
 
     /**
-     * Whether somebody has removed the file, so that nobody can read it or ask for its end. A user who may not look
-     * there any more does not see it either: what is mapped knows better, and is read once for that.
+     * Whether the file was removed, so that other processes can neither read it nor request the end. A process that has
+     * lost access to the directory cannot see it either; the list of mappings, which is read once, is then decisive.
      */
     boolean isRemoved() throws IOException {
         if (file.exists()) {
@@ -120,15 +120,15 @@ final class PackArena {
         return false;
     }
 
-    /** Deletes the file, unless somebody has said where it is to be. */
+    /** Deletes the file, unless its path was specified. */
     void deleteUnnamed() {
         if (isUnnamed) {
-            isOutOfSight = true; // who looks after it has nothing to do about that
+            isOutOfSight = true; // no further check is needed
             file.delete();
         }
     }
 
-    /** Leaves nothing behind, when it came to nothing. */
+    /** Removes everything after a failure. */
     void abandon() {
         close();
         if (file != null) {
@@ -136,7 +136,7 @@ final class PackArena {
         }
     }
 
-    /** Where the file is to lie: as it is wanted, in a directory that is, or in /tmp. */
+    /** The path of the file: as specified, in the specified directory, or in /tmp. */
     private File place(String wanted) throws Refusal {
         if (wanted == null) {
             return new File("/tmp/sonde-" + pid + "-" + randomText() + ".arena");
@@ -149,7 +149,7 @@ final class PackArena {
             return place;
         }
         File inside = new File(place, "sonde-" + pid + ".arena");
-        for (int i = 2; inside.exists() && i < MOST_NAMES; i++) { // of earlier processes of the same number
+        for (int i = 2; inside.exists() && i < MOST_NAMES; i++) { // of earlier processes with the same PID
             inside = new File(place, "sonde-" + pid + "-" + i + ".arena");
         }
         return inside;
@@ -163,13 +163,13 @@ final class PackArena {
         return text.toString();
     }
 
-    /** Has nobody but this user read and write; false if that cannot be, as with what is somebody else's. */
+    /** Restricts access to this user; false if that fails, as for files of other users. */
     private static boolean narrow(File file, boolean isDirectory) {
         return file.setReadable(false, false) & file.setWritable(false, false) & file.setExecutable(false, false)
                 & file.setReadable(true, true) & file.setWritable(true, true) & (!isDirectory || file.setExecutable(true, true));
     }
 
-    /** Puts into the image what is known now, and allocates what the hooks may use at first. */
+    /** Writes the current values into the image, and allocates the first part for the hooks. */
     private void write(String command) throws IOException {
         byte[] front = pack.front();
         int image = pack.number(PackHeader.IMAGE);
@@ -201,7 +201,7 @@ final class PackArena {
         }
     }
 
-    /** Allocates more where what is left is little; true where it did. By one thread only, which is that which unmaps. */
+    /** Allocates more if little is left; returns whether it did. Only the thread that unmaps the arena calls it. */
     boolean grow(Hooks hooks) throws IOException {
         long length = pack.number(PackHeader.ARENA_LENGTH);
         long used = hooks.get(pack.number(PackHeader.AT_NEXT));
@@ -222,7 +222,7 @@ final class PackArena {
                 opened.close();
             }
         } catch (IOException contained) {
-            // It is the last that is wanted of it.
+            // It is not used any more.
         }
     }
 }

@@ -1,8 +1,8 @@
 package sonde.agent.control;
 
 /**
- * Makes a woven class of the original by a delta of a pack. One that says something impossible throws, as arrays do, or
- * makes something whose checksum is wrong.
+ * Creates a woven class from the original and a delta of a pack. An invalid delta throws an exception of an array access,
+ * or creates a class whose checksum is wrong.
  */
 final class PackDelta {
     private static final int HERE = 0;
@@ -18,13 +18,13 @@ final class PackDelta {
 
     private byte[] woven;
     private int made;
-    /** Of the last copy, and where that ended. */
+    /** The kind of the last copy, and its end. */
     private byte[] source;
     private int behind;
-    /** Where the last copy of the original did. */
+    /** The end of the last copy of the original. */
     private int ended;
 
-    /** The delta lies in an array of many, the dictionary in the pack's front. */
+    /** The delta is in an array with others, the dictionary in the pack's front. */
     PackDelta(byte[] deltas, int at, byte[] front, int dictionary, int dictionaryBytes, byte[] original) {
         this.delta = deltas;
         this.at = at;
@@ -42,7 +42,7 @@ final class PackDelta {
         }
     }
 
-    /** Is a method, not the body of a loop: it is called often enough to be compiled with the first class. */
+    /** A method and not the body of a loop, so that it is called often enough to be compiled with the first class. */
     private void fill() {
         int fresh = number();
         System.arraycopy(delta, at, woven, made, fresh);
@@ -71,7 +71,7 @@ final class PackDelta {
                     from += dictionary + dictionaryBytes;
                 }
                 break;
-            default: // from behind the last copy
+            default: // from the end of the last copy
         }
         int length = head >>> 2;
         System.arraycopy(source, from, woven, made, length);

@@ -1,8 +1,8 @@
 package sonde.agent.control;
 
 /**
- * Has a JVM that ends in good order leave no arena behind in which nothing is: one that started with the agent because others
- * did, and met no class of the pack. It holds the agent's loader, so it is withdrawn when the pack is taken out.
+ * Removes an empty arena when the JVM exits normally: that of a program that was started with the agent but loaded no
+ * class of the pack. It refers to the agent's loader, so it is unregistered when the pack is removed.
  */
 final class PackExit implements Runnable {
     private final PackAccount account;
@@ -14,7 +14,7 @@ final class PackExit implements Runnable {
         this.file = file;
     }
 
-    /** Asks the JVM to run it when it ends. For the agent's own thread, whose group and lack of a loader it takes over. */
+    /** Registers it as a shutdown hook. Called by the agent's thread, whose group and missing context loader it inherits. */
     void register() {
         thread = new BareThreads().make(Thread.currentThread().getThreadGroup(), this, "sonde-exit");
         Runtime.getRuntime().addShutdownHook(thread);
@@ -26,7 +26,7 @@ final class PackExit implements Runnable {
         }
     }
 
-    /** Nothing is woven, so nothing needs to be muted. */
+    /** Nothing is woven, so the thread is not muted. */
     @Override
     public void run() {
         try {

@@ -8,8 +8,8 @@ import java.util.zip.CRC32;
 import java.util.zip.CRC32C;
 
 /**
- * What a pack has for the agent (docs/formats/pack.md), read into memory: a file that is mapped could be cut short under
- * the program. Whoever has one may rely on its front; each woven class is checked when it is made.
+ * The part of a pack that the agent needs (docs/formats/pack.md), read into memory: a mapped file could be truncated while
+ * the program runs. The front of an instance is valid; each woven class is checked when it is created.
  */
 final class PackFile {
     private static final int RECORD_BYTES = 48;
@@ -18,7 +18,7 @@ final class PackFile {
     private static final String NOT_A_PACK = " is not a pack: `sonde pack` makes one";
     private static final String DAMAGED = " is damaged: make it again with `sonde pack`";
 
-    /** The header, and what follows it up to the dictionary's end; until {@link #drop} the image of the arena, too. */
+    /** From the header to the end of the dictionary; until {@link #drop} also the image of the arena. */
     private byte[] front;
     private final byte[] deltas;
     private final int index;
@@ -30,7 +30,7 @@ final class PackFile {
     private final int dictionaryBytes;
 
     PackFile(File file, String build) throws IOException, Refusal {
-        if (!file.isFile()) { // to open something else could take for ever
+        if (!file.isFile()) { // opening something else could block
             throw new Refusal(file + " is not there, or not a file: say with pack=FILE where the pack is, best by its whole path");
         }
         RandomAccessFile opened = new RandomAccessFile(file, "r");
@@ -56,7 +56,7 @@ final class PackFile {
         }
         index = number(PackHeader.INDEX);
         mask = number(PackHeader.INDEX_SLOTS) - 1;
-        shift = Integer.numberOfLeadingZeros(mask); // 32 less what slots are a power of two of
+        shift = Integer.numberOfLeadingZeros(mask); // 32 minus the logarithm of the number of slots
         records = number(PackHeader.RECORDS);
         names = number(PackHeader.NAMES);
         dictionary = number(PackHeader.DICTIONARY);
@@ -109,7 +109,7 @@ final class PackFile {
     int find(String name) {
         int hash = name.hashCode();
         int slot = hash * 0x9E3779B9 >>> shift;
-        for (int left = mask; left >= 0; left--) { // an index that is full must not hold up the program either
+        for (int left = mask; left >= 0; left--) { // a full index must not block the program
             int record = number(index + 4 * slot);
             if (record == 0) {
                 return 0;
@@ -144,7 +144,7 @@ final class PackFile {
         return (char) (wide ? front[at + 2 * i] & 0xff | front[at + 2 * i + 1] << 8 : front[at + i] & 0xff);
     }
 
-    /** Reads a text whose kind comes before it; its end is {@link #endOfText}. */
+    /** Reads a text that follows its kind; its end is {@link #endOfText}. */
     String text(int at) {
         int kind = number(at);
         char[] units = new char[kind & 0x7fffffff];
@@ -159,7 +159,7 @@ final class PackFile {
         return at + 4 + (kind & 0x7fffffff) * (kind < 0 ? 2 : 1);
     }
 
-    /** Of the records of one name, from the first on, the one that is of this class file; 0 if none is. */
+    /** The record of this class file among those of a name, given the first; 0 if there is none. */
     int match(int first, byte[] file) {
         int crc = 0;
         int crcC = 0;
@@ -183,7 +183,7 @@ final class PackFile {
         return 0;
     }
 
-    /** The woven class of a record, made of the original; null if that gives something else than it should. */
+    /** The woven class of a record, created from the original; null if its checksum is wrong. */
     byte[] weave(int record, byte[] original) {
         int at = place(record);
         byte[] woven = new byte[number(at + 28)];

@@ -1,13 +1,13 @@
 package sonde.agent.control;
 
 /**
- * Where a pack's header has what (docs/formats/pack.md); internal/weave/pack compares. The compiler puts the numbers where they are
- * used, so that this class is never loaded.
+ * The layout of a pack's header (docs/formats/pack.md); a test in internal/weave/pack compares it. The compiler inlines the
+ * constants, so this class is never loaded.
  */
 final class PackHeader {
     static final int BYTES = 256;
     static final int FRONT_SUM = 8;
-    /** What the sum is of begins here. */
+    /** The checksum covers everything from here on. */
     static final int SUMMED = 16;
     static final int LENGTH = 16;
     static final int BUILD = 24;
@@ -34,7 +34,7 @@ final class PackHeader {
     static final int ARENA_LENGTH = 136;
     static final int ARENA_LIMIT = 140;
 
-    /** From here on numbers are places in the arena. */
+    /** From here on, numbers are offsets in the arena. */
     static final int AT_LIMIT = 148;
     static final int AT_NEXT = 152;
     static final int AT_EPOCH = 156;

@@ -5,15 +5,15 @@ import java.lang.instrument.Instrumentation;
 import java.util.function.Consumer;
 
 /**
- * Where the stub hands a pack over, before the program begins, on its first thread. All it costs is the program's time, so
- * nothing is done here that can wait.
+ * The entry point for packs, called by the stub on the first thread of the program before it starts. It delays the program,
+ * so everything that can wait is done later.
  */
 public final class PackMain implements Consumer<Object[]> {
     /** Called by name. */
     public PackMain() {
     }
 
-    /** Gets the instrumentation, the paths of pack and arena, who holds this JVM, and who is told what became of it. */
+    /** The arguments: the instrumentation, the paths of pack and arena, the holder of this JVM, and the notice to write. */
     @Override
     public void accept(Object[] given) {
         @SuppressWarnings("unchecked")
@@ -21,7 +21,7 @@ public final class PackMain implements Consumer<Object[]> {
         File file = new File((String) given[1]).getAbsoluteFile();
         Tenure tenure = new Tenure((Object[]) given[3], "pack " + file);
         if (tenure.claim() != null) {
-            return; // the agent was named twice: the first one's pack is in
+            return; // the agent was specified twice: the first pack is active
         }
         try {
             begin((Instrumentation) given[0], file, (String) given[2], tenure, notice);
@@ -48,7 +48,7 @@ public final class PackMain implements Consumer<Object[]> {
             PackWeaving weaving = new PackWeaving(pack, account, new PackSight(main), hooks);
             Arena arena = new Arena(hookClasses);
             arena.set(hooks);
-            // Where it cannot be had, nothing may be woven: it takes the hooks out.
+            // If there is no such thread, nothing may be woven, because that thread removes the hooks.
             new BareThreads().start(new PackUpkeep(instrumentation, weaving, arena, arenaFile, account, tenure, notice), "sonde-pack");
             instrumentation.addTransformer(weaving, true);
         } catch (Throwable t) {
@@ -60,7 +60,7 @@ public final class PackMain implements Consumer<Object[]> {
         }
     }
 
-    /** Has the hooks do what the pack says. */
+    /** Enables the hooks of the pack. */
     private static void watch(PackFile pack, Hooks hooks) {
         String[] members = new String[pack.number(PackHeader.ANCHORS_COUNT)];
         int[] positions = new int[members.length];

@@ -1,11 +1,11 @@
 package sonde.agent.control;
 
-/** Which loaders see the hooks: each is asked until it has an answer, which goes with it. */
+/** Knows which loaders can see the hooks: each loader is asked until it answers; the answer is kept as long as the loader. */
 final class PackSight {
     private final Class<?> hooks;
     private final Numbers<ClassLoader> numbers = new Numbers<ClassLoader>();
 
-    /** The JDK's own loader of programs sees them for sure; to know that is also to have used all that is used later. */
+    /** The JDK's application loader always sees them; recording this also initialises the classes that are used later. */
     PackSight(Class<?> hooks) {
         this.hooks = hooks;
         ClassLoader system = ClassLoader.getSystemClassLoader();
@@ -15,8 +15,8 @@ final class PackSight {
     }
 
     /**
-     * Asks a loader that is loading a class, so one that runs on this thread. What it does to answer is code of the program,
-     * and not to be measured; no lock is held in the meantime.
+     * Asks a loader that is loading a class on this thread. The loader is code of the program, which must not be measured;
+     * no lock is held during the call.
      */
     boolean has(ClassLoader loader, int number, Hooks arena) {
         if (loader == null) {
@@ -30,7 +30,7 @@ final class PackSight {
         return sees == Boolean.TRUE;
     }
 
-    /** Null if it cannot tell now: for want of memory, or of a stack, it may link nothing for a while. */
+    /** Null if the answer is not known yet: without memory or stack, linking may fail for a while. */
     private Boolean ask(ClassLoader loader, Hooks arena) {
         arena.mute();
         try {
@@ -44,7 +44,7 @@ final class PackSight {
         }
     }
 
-    /** The number of a loader, of the boot loader 0. */
+    /** The number of a loader; 0 for the boot loader. */
     int number(ClassLoader loader) {
         return numbers.of(loader);
     }

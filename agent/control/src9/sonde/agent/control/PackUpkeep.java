@@ -4,19 +4,19 @@ import java.io.IOException;
 import java.lang.instrument.Instrumentation;
 import java.util.function.Consumer;
 
-/** Looks after the arena of a pack as long as it is in, and takes it out when someone wants that. */
+/** Maintains the arena of a pack while the pack is active, and removes the pack on request. */
 final class PackUpkeep implements Runnable {
     private static final long SOON_MILLIS = 20;
     private static final long LATER_MILLIS = 500;
     private static final long SWEEP_NANOS = 2000000000L;
-    /** A disk that was full is asked again after this time. */
+    /** The time after which allocation is tried again if the disk was full. */
     private static final long FULL_NANOS = 10000000000L;
-    /** How many calls HotSpot wants to see before it compiles, and more, as it does not look at each. */
+    /** The number of calls after which HotSpot compiles, with a margin because it does not check at each call. */
     private static final int SUMMONS = 400;
     private static final int FEW = 16;
-    /** How much faster calls are at least when they are compiled. */
+    /** The minimum speedup of compiled calls. */
     private static final int FASTER = 4;
-    /** How often hooks are rehearsed, by two calls each: for all to be seen, and then to be compiled for good. */
+    /** How often hooks are rehearsed, by two calls each: until all branches were taken, and then are compiled. */
     private static final int FIRST = 320;
     private static final int SECOND = 2400;
     private static final long REHEARSAL_MILLIS = 10;
@@ -31,7 +31,7 @@ final class PackUpkeep implements Runnable {
     private final Consumer<String> notice;
     private long swept = System.nanoTime();
     private long looked = swept;
-    /** Made by its thread, as the program waits for the one that makes this. */
+    /** Created by its thread, because the program waits for the thread that creates this object. */
     private PackExit exit;
     private long full;
 
@@ -57,7 +57,7 @@ final class PackUpkeep implements Runnable {
             notice.accept(file.path());
             rehearse(hooks);
         } catch (Throwable contained) {
-            // The next look tells; an arena in which nothing is stays.
+            // It is tried again; an empty arena stays.
         }
         String problem = null;
         while (problem == null) {
@@ -69,13 +69,13 @@ final class PackUpkeep implements Runnable {
                 problem = look();
                 pause = tend(hooks) ? SOON_MILLIS : Math.min(LATER_MILLIS, 2 * pause);
             } catch (Throwable contained) {
-                pause = LATER_MILLIS; // An interrupt, or a lack of memory: the next look may be better.
+                pause = LATER_MILLIS; // An interrupt, or out of memory: the next attempt may succeed.
             }
         }
         end(problem);
     }
 
-    /** Has hooks compiled, waits for that a while, and has what they do be seen: less if they are still interpreted, and slow. */
+    /** Makes the JVM compile the hooks, waits for that for a while, and rehearses them: less often if they are still interpreted. */
     private void rehearse(Hooks hooks) throws InterruptedException {
         long deadline = System.nanoTime() + REHEARSAL_NANOS;
         long first = hooks.summon(SUMMONS);
@@ -95,7 +95,7 @@ final class PackUpkeep implements Runnable {
         }
     }
 
-    /** Sees to it, now and then, that others find the arena; says why where none can any more. */
+    /** Checks from time to time that other processes can find the arena; returns the reason if they cannot. */
     private String look() throws IOException {
         long now = System.nanoTime();
         if (now - looked <= SWEEP_NANOS) {
@@ -109,7 +109,7 @@ final class PackUpkeep implements Runnable {
         return null;
     }
 
-    /** True where there is more to be done soon: a program that begins uses much at once. */
+    /** Returns true if there is more to do soon: a starting program uses much room in a short time. */
     private boolean tend(Hooks hooks) {
         hooks.relieve();
         long now = System.nanoTime();
@@ -129,13 +129,13 @@ final class PackUpkeep implements Runnable {
         }
     }
 
-    /** The arena's file stays: what was measured is in it. */
+    /** The arena's file stays, because it contains the measurements. */
     private void end(String problem) {
         String left = problem;
         try {
             exit.withdraw();
         } catch (Throwable contained) {
-            // The JVM is about to end, or it was never registered.
+            // The JVM is exiting, or it was never registered.
         }
         try {
             Restoration restoration = new Restoration(instrumentation, weaving, arena);

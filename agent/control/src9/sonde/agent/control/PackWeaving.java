@@ -11,8 +11,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Gives classes that a pack has, and no others, their woven bytes, on whatever thread of the program loads or changes one.
- * Nothing is thrown, and nothing waits: a class of which anything is in doubt stays as it is.
+ * Replaces the bytes of classes of a pack, and of no others, on the thread that loads or retransforms a class. It neither
+ * throws nor waits: in case of doubt, a class stays as it is.
  */
 final class PackWeaving implements ClassFileTransformer, Weaves {
     private static final int LEAST_FORGOTTEN = 256;
@@ -21,9 +21,9 @@ final class PackWeaving implements ClassFileTransformer, Weaves {
     private final PackAccount account;
     private final PackSight sight;
     private final Hooks hooks;
-    /** What was given hooks, by the first records of their names and the numbers of their loaders. */
+    /** The classes that got hooks, by the first records of their names and the numbers of their loaders. */
     private final Map<Long, Given> given = new HashMap<Long, Given>();
-    /** When there are more, those of loaders that are gone are forgotten. */
+    /** If there are more, those of collected loaders are forgotten. */
     private int most = LEAST_FORGOTTEN;
     private volatile boolean restoring;
 
@@ -34,7 +34,7 @@ final class PackWeaving implements ClassFileTransformer, Weaves {
         this.hooks = hooks;
     }
 
-    /** Almost every class ends at the first look: it must be as short as can be. */
+    /** Almost every class fails the first check, which must be as short as possible. */
     @Override
     public byte[] transform(ClassLoader loader, String name, Class<?> redefined, ProtectionDomain domain, byte[] bytes) {
         if (name == null) {
@@ -55,7 +55,7 @@ final class PackWeaving implements ClassFileTransformer, Weaves {
         try {
             account.leave(PackAccount.FAILED, name, first);
         } catch (Throwable contained) {
-            // There is no memory to count it with.
+            // There is not enough memory to count it.
         }
         return null;
     }
@@ -67,7 +67,7 @@ final class PackWeaving implements ClassFileTransformer, Weaves {
         int number = sight.number(loader);
         int record = pack.match(first, bytes);
         if (record == 0) {
-            // What others change of a class that has no hooks comes in another form than its file: that tells nothing.
+            // A retransformed class without hooks differs in form from its file, so the comparison means nothing.
             if (!redefined || isGiven(number, first)) {
                 account.leave(PackAccount.DIFFERS, name, first);
             }
@@ -90,7 +90,7 @@ final class PackWeaving implements ClassFileTransformer, Weaves {
         return woven;
     }
 
-    /** Notes that a class gets hooks; false if it must not any more. */
+    /** Records that a class gets hooks; false if it must not get them any more. */
     private synchronized boolean give(int loader, int first) {
         if (restoring) {
             return false;
@@ -105,7 +105,7 @@ final class PackWeaving implements ClassFileTransformer, Weaves {
         return true;
     }
 
-    /** Is so seldom that it costs little of each class. */
+    /** Called so rarely that it costs little per class. */
     private void forgetGone() {
         for (Iterator<Given> all = given.values().iterator(); all.hasNext();) {
             if (sight.isGone(all.next().loader)) {
@@ -123,7 +123,7 @@ final class PackWeaving implements ClassFileTransformer, Weaves {
         return (long) first << 32 | loader;
     }
 
-    /** What is given out from here on is not woven, and the arena is not touched. */
+    /** From here on, no class is woven, and the arena is not accessed. */
     @Override
     public void beginRestoring() {
         synchronized (this) {
@@ -165,7 +165,7 @@ final class PackWeaving implements ClassFileTransformer, Weaves {
         instrumentation.removeTransformer(this);
     }
 
-    /** A class that was given hooks, by the number of its loader. */
+    /** A class that got hooks, by the number of its loader. */
     private static final class Given {
         final int loader;
         /** When it was seen. */
