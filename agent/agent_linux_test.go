@@ -306,7 +306,7 @@ func everyProgram(t *testing.T, main string, test func(t *testing.T, g *guest)) 
 	}
 }
 
-// tell has the guest do something, and gives what it says of it.
+// tell sends a command to the guest and returns its answer.
 func (g *guest) tell(what string, calls int) string {
 	g.t.Helper()
 	if _, err := fmt.Fprintln(g.target.Stdin, what, calls); err != nil {
@@ -532,7 +532,7 @@ func TestTicketsCannotBeStolen(t *testing.T) {
 	}
 }
 
-// startThief runs steal as nobody. What it returns ends the thief and gives what it caught.
+// startThief runs steal as user nobody. The returned function ends the thief and returns what it read.
 func startThief(t *testing.T) (caught func() string) {
 	t.Helper()
 	wrap := jvmtest.AsNobody(t)
@@ -719,10 +719,10 @@ func TestTicketIsNeverOpenToOthers(t *testing.T) {
 	}
 }
 
-// nobody is a user that is neither root nor this one.
+// nobody is a user other than root and this one.
 const nobody = 65534
 
-// TestFilesOfOthersAreNotBelieved: whoever knows the ticket still needs files that only this
+// TestFilesOfOthersAreNotBelieved: besides the ticket, an invitation needs files that only this
 // user, or root, can have written.
 func TestFilesOfOthersAreNotBelieved(t *testing.T) {
 	if os.Geteuid() != 0 {

@@ -76,7 +76,7 @@ func drawn(t *testing.T, a *arena.Arena) map[string]uint64 {
 	calls := make(map[string]uint64)
 	for _, edge := range edgesOf(t, a) {
 		if names[edge.Caller] == "" {
-			t.Errorf("nobody was told who %d is", edge.Caller)
+			t.Errorf("caller %d was not reported", edge.Caller)
 		}
 		calls[hot[edge.Method]+" < "+names[edge.Caller]] += edge.Calls
 	}
@@ -196,7 +196,7 @@ func checkTimes(t *testing.T, edge arena.Edge, mode arena.Flags) {
 // is too far up is not found.
 func TestCallersAtTheEnds(t *testing.T) {
 	everyProgram(t, "Callers", func(t *testing.T, g *guest) {
-		g.tell("entry", 1) // so that its class is loaded
+		g.tell("entry", 1) // loads its class
 		a := g.mapWithRing(1 << 20)
 		g.hookHot()
 		g.setHot(arena.On|arena.Callers, 1)
@@ -240,7 +240,7 @@ func TestCallersAtTheEnds(t *testing.T) {
 		}) {
 			t.Errorf("%v", have)
 		}
-		// Who calibrates is announced to nobody.
+		// The caller of calibration is not reported.
 		g.ask(calibrate, calibration(100, arena.Callers|arena.Timed, 1, 10))
 		if runs := g.reply(calibrated).u32(); runs == 0 {
 			t.Error("nothing was calibrated")

@@ -75,7 +75,7 @@ func away(t *testing.T, a *arena.Arena) (ids []uint32) {
 	return ids
 }
 
-// isParked tells whether a dump of threads shows main in a park, or behind one
+// isParked reports whether a thread dump shows main in a park, or after one
 // that did not happen.
 func isParked(dump string) bool {
 	_, main, _ := strings.Cut(dump, "\"main\"")
@@ -114,7 +114,7 @@ func TestCallsWaitForTheirCallees(t *testing.T) {
 			t.Errorf("the adjustment is %+v", got)
 		}
 
-		// One that nobody answers goes on and says so; those after it do not wait.
+		// A call without an answer continues and is counted; later calls do not wait.
 		a.SetWait(time.Millisecond)
 		g.set(discover)
 		g.tell("work", 1)
@@ -155,7 +155,7 @@ func TestCallsWaitForTheirCallees(t *testing.T) {
 		a.Answer(last)
 		g.target.Await(t, "work 1")
 		if got := away(t, a); len(got) != 0 {
-			t.Errorf("nobody waits, but in %d", got)
+			t.Errorf("calls %d are marked as waiting, although no thread waits", got)
 		}
 
 		// Undo lets everyone go.
@@ -174,7 +174,7 @@ func TestCallsWaitForTheirCallees(t *testing.T) {
 	})
 }
 
-// A ring that nobody reads is full at some time; what finds no room in it is
+// A ring that is not read becomes full; what finds no room in it is
 // counted.
 func TestArrivalsThatFindNoRoom(t *testing.T) {
 	everyGuest(t, func(t *testing.T, g *guest) {
@@ -187,9 +187,9 @@ func TestArrivalsThatFindNoRoom(t *testing.T) {
 		if err := errors.Join(a.MakeArrivals(), a.MakeArrivals()); err != nil {
 			t.Fatal(err)
 		}
-		g.tell("work", 300) // nobody is to wait
+		g.tell("work", 300) // no call may wait
 		got, err := a.Arrivals(0)
-		if err != nil || len(got) != 256 || a.ArrivalsLost() != 0 { // they are missed, and told by the next
+		if err != nil || len(got) != 256 || a.ArrivalsLost() != 0 { // they are missed, and reported by the next call
 			t.Fatalf("%d arrivals, %d lost, %v", len(got), a.ArrivalsLost(), err)
 		}
 		a.Answer(got[255].Ticket)
@@ -204,7 +204,7 @@ func TestArrivalsThatFindNoRoom(t *testing.T) {
 	})
 }
 
-// Members are told once each, while a context is open, when they are about to be
+// Members are reported once each, while a context is open, when they are about to be
 // called.
 func TestMembersAreFollowed(t *testing.T) {
 	everyGuest(t, func(t *testing.T, g *guest) {
@@ -239,7 +239,7 @@ func TestMembersAreFollowed(t *testing.T) {
 			a.Answer(ticket)
 		}
 		if got := strings.Join(told, " "); got != "next(I)I <init>([Ljava/lang/String;J)V other(I)I" {
-			t.Errorf("told of %s", got)
+			t.Errorf("reported: %s", got)
 		}
 		a.SetWait(0)
 		if got := g.target.Await(t, "mirror "); got != sum {
@@ -248,11 +248,11 @@ func TestMembersAreFollowed(t *testing.T) {
 		before := nodeOf(t, a, arena.AdjustmentID)
 		g.tell("mirror", 10)
 		node, took := nodeOf(t, a, root), nodeOf(t, a, arena.AdjustmentID)
-		if took.Calls < before.Calls+10 { // handles are known by what is told of them, which takes time
+		if took.Calls < before.Calls+10 { // handles are known by the reports about them, which take time
 			t.Errorf("%d adjustments, then %d", before.Calls, took.Calls)
 		}
 		if got := away(t, a); len(got) != 0 {
-			t.Errorf("nobody waits, but in %d", got)
+			t.Errorf("calls %d are marked as waiting, although no thread waits", got)
 		}
 		if node.Calls != 11 || took.Parent != node.Ref || uint64(node.Self)+took.Nanos != node.Nanos {
 			t.Errorf("%+v, adjusted by %+v", node, took)
@@ -264,7 +264,7 @@ func TestMembersAreFollowed(t *testing.T) {
 		for i, arrival := range got {
 			for _, other := range got[:i] {
 				if other.Text == arrival.Text && strings.HasPrefix(other.Text, "Guest") {
-					t.Errorf("%s was told twice", arrival.Text)
+					t.Errorf("%s was reported twice", arrival.Text)
 				}
 			}
 		}

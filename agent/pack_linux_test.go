@@ -74,7 +74,7 @@ func TestPackWeavesWhatLoads(t *testing.T) {
 				jcmd(t, p.target, "GC.run")
 				return !strings.Contains(jcmd(t, p.target, "VM.classloaders"), "OwnLoader")
 			})
-			p.tells("threads 1", "1") // the one that stands by
+			p.tells("threads 1", "1") // the standby thread
 			next := meet(t, p.target, door{open: attachTo}, false)
 			next.ask(ping, nil)
 			next.reply(done)
@@ -83,7 +83,7 @@ func TestPackWeavesWhatLoads(t *testing.T) {
 	}
 }
 
-// A pack that cannot be used harms nobody, and the notice says why.
+// A pack that cannot be used does no harm, and the notice has the reason.
 func TestPackThatCannotBeUsedIsLeftOut(t *testing.T) {
 	for _, jdk := range jvmtest.JDKs(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
@@ -149,7 +149,7 @@ func TestPackIsForThoseWhoAreMeant(t *testing.T) {
 	}
 	p.counts(p.open(path), map[string]uint64{"next": 3})
 	if found, _ := os.ReadDir(arenas); len(found) != 1 {
-		t.Errorf("beside the arena there is %v", found)
+		t.Errorf("besides the arena there is %v", found)
 	}
 }
 
@@ -297,7 +297,7 @@ func (p *packed) woven(file string, methods map[string]*weave.Template) pack.Cla
 	})}
 }
 
-// start starts the program with the pack, and another agent behind Sonde's.
+// start starts the program with the pack, and another agent after Sonde's.
 func (p *packed) start(arguments ...string) {
 	p.t.Helper()
 	jar := filepath.Join(p.dir, "agent of sonde.jar")
@@ -363,7 +363,7 @@ func (p *packed) open(path string) *arena.Arena {
 	return a
 }
 
-// tell has the program do something.
+// tell sends a command to the program.
 func (p *packed) tell(line string) string {
 	p.t.Helper()
 	if _, err := fmt.Fprintln(p.target.Stdin, line); err != nil {
@@ -413,7 +413,7 @@ func lineOf(t *testing.T, text string) int {
 	return strings.Count(before, "\n") + 1
 }
 
-// Labels beyond those that the ring has room for, which nobody empties, are all one, and no
+// Labels for which the ring, which is not read, has no room are all one, and no
 // call is lost.
 func TestPackTellsSoManyLabelsApart(t *testing.T) {
 	for _, jdk := range jvmtest.JDKs(t) {
@@ -434,7 +434,7 @@ func TestPackTellsSoManyLabelsApart(t *testing.T) {
 				want[arrival.ID] = 4
 			}
 			if len(want) != 1+room {
-				t.Fatalf("%d labels are told", len(want)-1)
+				t.Fatalf("%d labels are reported", len(want)-1)
 			}
 			eachNode(t, a, func(node arena.Node, above uint32) {
 				if !arena.IsLabel(above) {
@@ -468,7 +468,7 @@ func TestPackRehearsesItsHooks(t *testing.T) {
 	}
 }
 
-// isRehearsed reports whether hooks were called by nobody often enough for all paths to be taken.
+// isRehearsed reports whether the agent has called the hooks often enough to take all paths.
 func isRehearsed(t *testing.T, a *arena.Arena) bool {
 	t.Helper()
 	const some = 512 // calls, of which each 64th is of a thread that is as if it were new
@@ -544,7 +544,7 @@ func TestPackSearchesEndInSmallTables(t *testing.T) {
 }
 
 // Who looks for a pack finds its notice, whatever cleans up in /tmp; and a pack whose
-// arena nobody can find any more takes itself out.
+// arena that cannot be found any more removes itself.
 func TestPackIsFoundOrGone(t *testing.T) {
 	for _, jdk := range jvmtest.JDKs(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
-// everyTracer runs the fixture that does with hooks what it is told.
+// everyTracer runs the fixture that calls hooks as its input says.
 func everyTracer(t *testing.T, test func(t *testing.T, g *guest)) {
 	t.Parallel()
 	for _, jdk := range jvmtest.JDKs(t) {

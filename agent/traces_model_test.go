@@ -23,7 +23,7 @@ var traced = map[string]arena.Probe{
 }
 
 // A tracedThread is what the contract says of one thread's calls. It says what records
-// its ring has to show. Whether there was room for a call it is told, by drop.
+// its ring has to show. drop says that there was no room for a call.
 type tracedThread struct {
 	ring    string // its name in texts
 	frames  []*tracedFrame
@@ -231,8 +231,8 @@ func (t *tracedThread) transaction() string {
 }
 
 // hasAside is true of a transaction that was put aside for another: one that is taken
-// up again then has calls of one depth inside each other, and values of which nobody can
-// tell whose they are.
+// up again then has calls of one depth inside each other, and values whose call is
+// unknown.
 func (t *tracedThread) hasAside(name string) bool {
 	return name != "" && name != t.in.name && slices.ContainsFunc(t.frames, func(f *tracedFrame) bool { return f.aside.name == name })
 }
@@ -359,7 +359,7 @@ func (p *play) step(a *actor, steps, want *[]string) {
 	case choice < 79 && len(a.calls) > a.floor():
 		a.calls = a.calls[:len(a.calls)-1]
 		do("g", "-")
-	case choice < 88 && len(a.calls) > a.floor() && p.ask == nil: // of values nobody hears whether there was room
+	case choice < 88 && len(a.calls) > a.floor() && p.ask == nil: // whether there was room for a value is unknown
 		index, text := []int{0, 3, 129, 258}[p.random.Intn(4)], []string{"-", "x", "four", "a-longer-text"}[p.random.Intn(4)]
 		a.thread.capture(a.calls[len(a.calls)-1], index, text)
 		do(fmt.Sprintf("c%d:%s", index, text), "-")

@@ -107,7 +107,7 @@ func TestConditionsAreAskedInSilence(t *testing.T) {
 	})
 }
 
-// Calls are told apart by their callers in a row.
+// Calls are grouped by their chain of callers.
 func TestRowsOfCallersAreLabels(t *testing.T) {
 	everyProgram(t, "Tasks", func(t *testing.T, g *guest) {
 		const one, three, eight = 90_000, 90_001, 90_002
@@ -275,7 +275,7 @@ func told(t *testing.T, a *arena.Arena, tag string) (texts []string) {
 	return texts
 }
 
-// isLabelled tells whether a label was announced as that of the tag's value.
+// isLabelled reports whether a label was reported with the tag's value.
 func isLabelled(t *testing.T, a *arena.Arena, label uint32, value string) bool {
 	t.Helper()
 	arrivals, err := a.Arrivals(0)
@@ -334,7 +334,7 @@ func TestVerdictsDecideWhatIsKept(t *testing.T) {
 			t.Errorf("%+v", thrown)
 		}
 
-		// At the end of a stack exits go missing; what comes then is told as before.
+		// With a full stack exits are missed; later calls are reported as before.
 		if got := g.tell("overflow", 0); got != "overflow 100" {
 			t.Error(got)
 		}
@@ -583,7 +583,7 @@ func TestTasksCarryTheirContext(t *testing.T) {
 	})
 }
 
-// The sequences of the fixture, as it has them: elements, and behind each how the next
+// The sequences of the fixture, as it has them: elements, and after each how the next
 // is reached, directly (/) or somewhere below (*). The last is of another method.
 var pathSequences = []string{"A*", "A/", "A*B*", "A/B*", "A*B/C/", "A*A/", "P*", "L/", "A/A/A*", "A/L*", "D/"}
 
@@ -731,7 +731,7 @@ func TestPathsAreThoseOfTheStack(t *testing.T) {
 			a, _ := g.mapArenaOf(8 << 20)
 			g.hookAll(w, "Paths", "Paths$Bridged", "Paths$Told")
 			if round > 0 {
-				w.bridges = nil // these JDKs tell them by themselves
+				w.bridges = nil // these JDKs mark them in the frame
 			}
 			g.setWatches(w, 0)
 			before := make([]uint64, len(pathSequences))

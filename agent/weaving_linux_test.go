@@ -115,7 +115,7 @@ func TestClassesAreWovenAsTheyAreLoaded(t *testing.T) {
 		caller := uint32(weave.MethodID(classfile.MethodRef{Class: "Guest", Name: "call", Descriptor: "(Ljava/lang/String;I)I"}))
 		late := uint32(weave.MethodID(classfile.MethodRef{Class: "Late", Name: "next", Descriptor: "(I)I"}))
 		g.set(arena.Probe{ID: caller, Flags: arena.On | arena.Timed}, arena.Probe{ID: late, Flags: arena.On})
-		g.tell("laminate", 1) // is not asked for
+		g.tell("laminate", 1) // is not requested
 		if _, err := fmt.Fprintln(g.target.Stdin, "late", 10); err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +123,7 @@ func TestClassesAreWovenAsTheyAreLoaded(t *testing.T) {
 		g.serve("Late", 0)
 		g.target.Await(t, "late 65")
 		if got := away(t, a); len(got) != 0 {
-			t.Errorf("nobody waits, but in %d", got)
+			t.Errorf("calls %d are marked as waiting, although no thread waits", got)
 		}
 		if got := calls(t, a, "Late"); got != 10 {
 			t.Errorf("%d calls, want 10", got)
@@ -336,7 +336,7 @@ func TestHooksAreCalibrated(t *testing.T) {
 			t.Errorf("%d calls of the program, want 10", got)
 		}
 		if got := nodeOf(t, a, arena.CalibrationID).Calls; got < made {
-			t.Errorf("%d calls made to calibrate, of %d that were told", got, made)
+			t.Errorf("%d calibration calls of %d that were reported", got, made)
 		}
 		ask(arena.Timed|arena.Flat, nested, 100)
 		outer := nodeOf(t, a, arena.CalibrationID)
