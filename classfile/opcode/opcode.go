@@ -1,10 +1,22 @@
 // Package opcode is the instruction set of the Java virtual machine as data:
-// names, operand shapes and stack effects, generated from opcodes.table.
+// names, operand shapes and stack effects, read from opcodes.table. The constants are
+// generated from it.
 package opcode
 
-import "encoding/binary"
+import (
+	_ "embed"
+	"encoding/binary"
+	"strconv"
+	"strings"
+)
 
-//go:generate go run ./gen -o table_gen.go opcodes.table
+//go:generate go run ./gen -o constants_gen.go opcodes.table
+
+//go:embed opcodes.table
+var rows string
+
+// table is read when the program starts, in a few microseconds.
+var table = readTable()
 
 // Op is an instruction's first byte.
 type Op uint8
@@ -66,18 +78,64 @@ const (
 	firstShortStore Op = 0x3b
 )
 
-func init() {
+// shapes are the shapes and the lengths of instructions, by their name in the table.
+var shapes = map[string]struct {
+	Shape
+	length uint8
+}{
+	"none": {None, 1}, "s1": {S1, 2}, "s2": {S2, 3}, "cp1": {CP1, 2}, "cp2": {CP2, 3}, "local": {Local, 2},
+	"iinc": {IncLocal, 3}, "jump2": {Jump2, 3}, "jump4": {Jump4, 5}, "table": {Table, 0}, "lookup": {Lookup, 0},
+	"iface": {Interface, 5}, "indy": {Dynamic, 5}, "atype": {ArrayType, 2}, "multi": {MultiArray, 4}, "wide": {WidePrefix, 0},
+}
+
+// readTable panics if the table, which is a part of the program, is malformed.
+func readTable() (all [256]Info) {
+	named := make(map[string]Op)
+	for line := range strings.Lines(rows) {
+		fields := strings.Fields(line)
+		if len(fields) == 0 || fields[0] == "#" {
+			continue
+		}
+		value, err := strconv.ParseUint(fields[0], 0, 8)
+		shape, ok := shapes[fields[2]]
+		if err != nil || !ok {
+			panic("opcodes.table: " + line)
+		}
+		op := Op(value)
+		named[fields[1]] = op
+		all[op] = Info{Name: fields[1], Effect: fields[3], Shape: shape.Shape, Base: op, Slot: -1, Delta: delta(fields[3]), Length: shape.length}
+		if len(fields) > 4 {
+			all[op].Base = named[fields[4]]
+		}
+	}
 	for kind := range Op(5) {
 		for _, base := range [2]Op{Iload + kind, Istore + kind} {
 			for slot := range uint16(4) {
 				op, _ := base.Short(slot)
-				row := table[base]
+				row := all[base]
 				row.Name += "_" + string(rune('0'+slot))
 				row.Shape, row.Slot, row.Length = None, int8(slot), 1
-				table[op] = row
+				all[op] = row
 			}
 		}
 	}
+	return all
+}
+
+// delta is the change of depth in slots that an effect stands for.
+func delta(effect string) int8 {
+	if change, ok := strings.CutPrefix(effect, "*"); ok {
+		if n, err := strconv.Atoi(change); err == nil {
+			return int8(n)
+		}
+		return UnknownDelta
+	}
+	before, after, _ := strings.Cut(effect, ":")
+	return int8(slots(after) - slots(before))
+}
+
+func slots(types string) int {
+	return len(types) + strings.Count(types, "L") + strings.Count(types, "D")
 }
 
 // Short returns the one-byte spelling of a load or store of slot, if there is one.

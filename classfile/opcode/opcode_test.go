@@ -10,22 +10,22 @@ import (
 	"github.com/sonde-jvm/sonde/classfile/opcode"
 )
 
-// TestTableIsCurrent regenerates the table and demands the committed bytes.
-func TestTableIsCurrent(t *testing.T) {
-	fresh := filepath.Join(t.TempDir(), "table_gen.go")
+// TestConstantsAreCurrent regenerates the constants and demands the committed bytes.
+func TestConstantsAreCurrent(t *testing.T) {
+	fresh := filepath.Join(t.TempDir(), "constants_gen.go")
 	if out, err := exec.Command("go", "run", "./gen", "-o", fresh, "opcodes.table").CombinedOutput(); err != nil {
-		t.Fatalf("generating the table: %v\n%s", err, out)
+		t.Fatalf("generating the constants: %v\n%s", err, out)
 	}
 	want, err := os.ReadFile(fresh)
 	if err != nil {
 		t.Fatal(err)
 	}
-	have, err := os.ReadFile("table_gen.go")
+	have, err := os.ReadFile("constants_gen.go")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(have, want) {
-		t.Error("table_gen.go is not what opcodes.table generates: run go generate ./classfile/opcode")
+		t.Error("constants_gen.go is not what opcodes.table generates: run go generate ./classfile/opcode")
 	}
 }
 

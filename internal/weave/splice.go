@@ -97,22 +97,21 @@ func (s *splice) fits() error {
 			return &Reason{DoesNotFit, what + " is of another type"}
 		}
 	}
-	if s.constructor && u.holdsMonitor {
+	if !s.constructor {
+		return nil
+	}
+	switch {
+	case u.holdsMonitor:
 		return &Reason{DoesNotFit, "a lock held across super(...), which could not be released if that threw"}
-	}
-	if s.constructor && t.afterSuper && len(s.later) > 0 {
+	case t.afterSuper && len(s.later) > 0:
 		return &Reason{OddConstructor, "and the template begins after that"}
-	}
-	if s.constructor && t.afterSuper && s.prologBranches() {
+	case t.afterSuper && s.prologBranches():
 		return &Reason{DoesNotFit, "to branch before the call of super(...), after which it begins"}
-	}
-	if s.constructor && u.mixes {
+	case u.mixes:
 		return &Reason{DoesNotFit, "code that may run both before and after super(...), or that stands after it and runs before it"}
-	}
-	if s.constructor && u.selfBefore {
+	case u.selfBefore:
 		return &Reason{DoesNotFit, "this, before it is initialised"}
-	}
-	if s.constructor && u.selfAfter && s.slot0 {
+	case u.selfAfter && s.slot0:
 		return &Reason{DoesNotFit, "this, which the constructor overwrites"}
 	}
 	return nil
