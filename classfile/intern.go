@@ -187,9 +187,6 @@ func (p *Pool) lookup(h uint32, same func(uint16) bool) (uint16, bool) {
 
 func (p *Pool) put(h uint32, i uint16) {
 	t := &p.interned
-	if i == 0 {
-		return
-	}
 	if (t.used+1)*2 > len(t.slots) {
 		p.rehash(2 * len(t.slots)) // i is in the pool, so in the table now
 		return

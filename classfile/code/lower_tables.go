@@ -74,12 +74,7 @@ func (b *Body) settleAttributes() {
 
 // first returns the index of the first attribute of a kind, or -1.
 func (b *Body) first(kind classfile.Kind) int {
-	for i := range b.attributes {
-		if b.attributes[i].kind == kind {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(b.attributes, func(a attribute) bool { return a.kind == kind })
 }
 
 func (b *Body) addAttribute(kind classfile.Kind) {
@@ -199,18 +194,7 @@ func briefest(before, f *Frame) FrameForm {
 }
 
 func sameTypes(a, b []Type) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	if unsafe.SliceData(a) == unsafe.SliceData(b) {
-		return true
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
+	return len(a) == len(b) && (unsafe.SliceData(a) == unsafe.SliceData(b) || slices.Equal(a, b))
 }
 
 func (b *Body) appendTypes(dst []byte, types []Type) []byte {

@@ -84,12 +84,6 @@ func (s *State) pop() code.Type {
 	return t
 }
 
-func (s *State) popN(n int) {
-	for range n {
-		s.pop()
-	}
-}
-
 func (s *State) store(slot uint16, t code.Type) {
 	if int(slot)+t.Slots() > len(s.Locals) {
 		s.ok = false
@@ -174,7 +168,8 @@ func Of(pool *classfile.Pool, field []byte) code.Type {
 	return t
 }
 
-// ItemOf returns the kind of the verification type for a field descriptor, by its first byte.
+// ItemOf returns the kind of the verification type for a field descriptor, by its first byte,
+// or for a letter of the opcode table, where A is a reference.
 func ItemOf(desc byte) code.Item {
 	switch desc {
 	case 'J':
@@ -183,14 +178,10 @@ func ItemOf(desc byte) code.Item {
 		return code.Double
 	case 'F':
 		return code.Float
-	case 'L', '[':
+	case 'L', '[', 'A':
 		return code.Object
 	}
 	return code.Integer
-}
-
-func object(pool *classfile.Pool, name string) code.Type {
-	return code.Type{Item: code.Object, Class: pool.AddClass(name)}
 }
 
 // Initial appends the types of a method's local variables at its entry to dst: this,

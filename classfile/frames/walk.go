@@ -204,7 +204,9 @@ func (w *walker) step(s *State, n *code.Node) error {
 		s.pop()
 		s.push(w.arrayOf(n.Index()))
 	case opcode.Multianewarray:
-		s.popN(int(n.Value()))
+		for range n.Value() {
+			s.pop()
+		}
 		s.push(code.Type{Item: code.Object, Class: n.Index()})
 	case opcode.Checkcast:
 		s.pop()
@@ -238,30 +240,16 @@ func (s *State) apply(effect string) {
 		case !push:
 			s.pop()
 		default:
-			s.push(code.Type{Item: letter(c)})
+			s.push(code.Type{Item: ItemOf(c)})
 		}
 	}
-}
-
-func letter(c byte) code.Item {
-	switch c {
-	case 'L':
-		return code.Long
-	case 'D':
-		return code.Double
-	case 'F':
-		return code.Float
-	case 'A':
-		return code.Object
-	}
-	return code.Integer
 }
 
 func (w *walker) object(name string) code.Type {
 	if !w.resolve {
 		return code.Type{Item: code.Object}
 	}
-	return object(&w.body.Class.Pool, name)
+	return code.Type{Item: code.Object, Class: w.body.Class.Pool.AddClass(name)}
 }
 
 func (w *walker) of(field []byte) code.Type {

@@ -135,7 +135,7 @@ func delta(effect string) int8 {
 }
 
 func slots(types string) int {
-	return len(types) + strings.Count(types, "L") + strings.Count(types, "D")
+	return len(types) + strings.Count(types, "J") + strings.Count(types, "D")
 }
 
 // Short returns the one-byte spelling of a load or store of slot, if there is one.

@@ -1,6 +1,7 @@
 package weave
 
 import (
+	"slices"
 	"unsafe"
 
 	"github.com/sonde-jvm/sonde/classfile"
@@ -672,21 +673,11 @@ func (s *splice) fitsLocals(locals []code.Type) error {
 // prologBranches reports whether a frame of the template stands before the target,
 // so that it must contain the types of the target's arguments.
 func (s *splice) prologBranches() bool {
-	for i := range s.t.frames {
-		if s.t.frames[i].state == isBefore {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.t.frames, func(f frame) bool { return f.state == isBefore })
 }
 
 func uninitialised(locals []code.Type) bool {
-	for _, t := range locals {
-		if t.Item == code.UninitializedThis {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(locals, func(t code.Type) bool { return t.Item == code.UninitializedThis })
 }
 
 // frame returns a frame for a point of the template.

@@ -154,9 +154,6 @@ type Checked struct {
 	tagCall TagCall
 }
 
-// Expr returns the expression that was checked.
-func (c *Checked) Expr() *expr.Expr { return c.expr }
-
 // Depends returns what the check relied on.
 func (c *Checked) Depends() Depends { return c.depends }
 
