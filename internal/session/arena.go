@@ -14,9 +14,8 @@ import (
 type arenaGrower struct {
 	arena   *arena.Arena
 	file    *targetfs.Arena
-	ended   chan struct{}
+	cancel  context.CancelFunc
 	stopped sync.WaitGroup
-	once    sync.Once
 	lock    sync.Mutex
 	full    error // why the arena cannot grow any more
 }
@@ -28,26 +27,19 @@ const (
 )
 
 func growArena(a *arena.Arena, file *targetfs.Arena) *arenaGrower {
-	g := &arenaGrower{arena: a, file: file, ended: make(chan struct{})}
-	g.stopped.Add(1)
-	go g.run()
+	ctx, cancel := context.WithCancel(context.Background())
+	g := &arenaGrower{arena: a, file: file, cancel: cancel}
+	g.stopped.Go(func() {
+		tick := time.NewTicker(growEvery)
+		defer tick.Stop()
+		for ctx.Err() == nil && g.check() {
+			select {
+			case <-ctx.Done():
+			case <-tick.C:
+			}
+		}
+	})
 	return g
-}
-
-func (g *arenaGrower) run() {
-	defer g.stopped.Done()
-	tick := time.NewTicker(growEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-g.ended:
-			return
-		case <-tick.C:
-		}
-		if !g.check() {
-			return
-		}
-	}
 }
 
 // check allocates more where little is left. It reports whether the arena can still grow.
@@ -81,7 +73,7 @@ func (g *arenaGrower) grow(wanted int64) bool {
 }
 
 func (g *arenaGrower) stop() {
-	g.once.Do(func() { close(g.ended) })
+	g.cancel()
 	g.stopped.Wait()
 }
 

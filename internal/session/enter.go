@@ -26,7 +26,8 @@ const helloLimit = 20 * time.Second
 // otherwise the agent is loaded by attaching.
 func (s *Session) enter(ctx context.Context) error {
 	if version, err := jdk.ParseVersion(s.jvm.Version); err == nil && version.Feature < oldestJDK {
-		return &TooOldError{PID: s.jvm.PID, Version: s.jvm.Version}
+		return fmt.Errorf("process %d runs JDK %s, and hooks need %d or later: start it with a newer JDK, or weave its jars with sonde instrument",
+			s.jvm.PID, s.jvm.Version, oldestJDK)
 	}
 	standby := process.Local.Waits(s.jvm)
 	var target *attach.Conn

@@ -43,17 +43,6 @@ func (e *NoSuchJVM) Error() string {
 // Unwrap returns the cause.
 func (e *NoSuchJVM) Unwrap() error { return e.Cause }
 
-// TooOldError reports that a JDK is too old for hooks.
-type TooOldError struct {
-	PID     int
-	Version string
-}
-
-func (e *TooOldError) Error() string {
-	return fmt.Sprintf("process %d runs JDK %s, and hooks need %d or later: start it with a newer JDK, or weave its jars with sonde instrument",
-		e.PID, e.Version, oldestJDK)
-}
-
 // A NotRestoredError reports that a JVM still had hooks when Sonde stopped waiting
 // for it. Nobody renews its lease any more, so it restores its classes by itself.
 type NotRestoredError struct {

@@ -9,6 +9,7 @@ import (
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/jvm/cost"
 	"github.com/sonde-jvm/sonde/internal/weave/instrument"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
 type (
@@ -276,13 +277,21 @@ func (s *Session) addTargets(request Request) {
 	defer s.state.lock.Unlock()
 	table := &s.state.classes
 	for _, h := range request.Hooks {
-		if s.weaver.AddHook(h) && !s.state.setHook(s.weaver.ID(h.MethodRef), h) {
+		if !s.weaver.AddHook(h) {
+			continue
+		}
+		id := s.weaver.ID(h.MethodRef)
+		if _, woven := s.state.methods[id]; woven {
+			s.state.probes[id] = h.Probe(id)
+		} else {
 			table.setStale(h.Class, false)
 		}
 	}
 	for _, site := range request.Sites {
 		native := site.Native
-		s.state.addNative(s.weaver.ID(native.MethodRef), native)
+		id := s.weaver.ID(native.MethodRef)
+		s.state.add(Method{ID: id, MethodRef: native.MethodRef})
+		s.state.probes[id] = native.Probe(id)
 		if s.weaver.AddSite(site) {
 			table.setStale(site.Caller.Class, false)
 		}
@@ -305,7 +314,12 @@ func (s *Session) removeTargets(request Request) {
 		stale[class] = true
 	}
 	for _, h := range removed.Hooks {
-		s.state.removeHook(s.weaver.ID(h.MethodRef))
+		id := s.weaver.ID(h.MethodRef)
+		s.state.probes[id] = arena.Probe{ID: id} // off at once, and out with the next batch
+		if m, woven := s.state.methods[id]; woven {
+			s.state.past[id] = m
+			delete(s.state.methods, id)
+		}
 	}
 	for _, p := range removed.Spots {
 		if s.state.spots.woven[p.ID] {

@@ -173,25 +173,6 @@ func (s *Session) sendSpots(ctx context.Context, only []uint32) error {
 // SpotID returns the id of a spot's hook.
 func (s *Session) SpotID(p instrument.Spot) uint32 { return s.weaver.SpotID(p) }
 
-// A SpotState is a spot and whether it has its hook.
-type SpotState struct {
-	instrument.Spot
-	ID    uint32
-	Woven bool // its hook is in a loaded class
-}
-
-// Spots returns all spots, by name.
-func (s *Session) Spots() []SpotState {
-	s.state.lock.Lock()
-	defer s.state.lock.Unlock()
-	var all []SpotState
-	for id, p := range s.state.spots.spots {
-		all = append(all, SpotState{p.Spot, id, s.state.spots.woven[id]})
-	}
-	slices.SortFunc(all, func(a, b SpotState) int { return strings.Compare(a.FullName(), b.FullName()) })
-	return all
-}
-
 // startHandOff makes tasks carry their context. Loaded classes become pending; others are
 // shown as they load.
 func (s *Session) startHandOff(ctx context.Context) error {

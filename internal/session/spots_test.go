@@ -240,6 +240,25 @@ func TestATableHasWhatHooksRead(t *testing.T) {
 	}
 }
 
+// A spotWoven is a spot and whether it has its hook.
+type spotWoven struct {
+	instrument.Spot
+	ID    uint32
+	Woven bool // its hook is in a loaded class
+}
+
+// Spots returns all spots, by name.
+func (s *Session) Spots() []spotWoven {
+	s.state.lock.Lock()
+	defer s.state.lock.Unlock()
+	var all []spotWoven
+	for id, p := range s.state.spots.spots {
+		all = append(all, spotWoven{p.Spot, id, s.state.spots.woven[id]})
+	}
+	slices.SortFunc(all, func(a, b spotWoven) int { return strings.Compare(a.FullName(), b.FullName()) })
+	return all
+}
+
 // bareSession is one without a JVM: it can choose and weave.
 func bareSession(t testing.TB) *Session {
 	t.Helper()

@@ -87,13 +87,22 @@ func (s *Session) noteMethod(m *instrument.Method) (off []uint32) {
 		return off // it has hooks at its calls, or reports calls by reflection
 	}
 	id := s.weaver.ID(m.MethodRef)
-	if _, known := st.methods[id]; !known {
-		st.methods[id] = Method{id, m.MethodRef, m.LowerBound}
-		st.undescribed = append(st.undescribed, arena.Method{ID: id, Name: m.String(), LowerBound: m.LowerBound})
+	if st.add(Method{id, m.MethodRef, m.LowerBound}) {
 		setting.ID = id
 		st.probes[id] = setting
 	}
 	return append(off, st.switches.missing(st.probes, []uint32{id})...)
+}
+
+// add adds a method that has a hook, or, if it is native, has hooks at its calls. It
+// reports whether the method is new. The lock is held.
+func (s *state) add(m Method) bool {
+	if _, known := s.methods[m.ID]; known {
+		return false
+	}
+	s.methods[m.ID] = m
+	s.undescribed = append(s.undescribed, arena.Method{ID: m.ID, Name: m.String(), LowerBound: m.LowerBound})
+	return true
 }
 
 // withdraw takes a note back: the class has no hooks after all. Its methods still count
@@ -138,36 +147,6 @@ func (s *state) whyLeft(class string) string {
 		}
 	}
 	return ""
-}
-
-// setHook sets the switch of a method that has a hook; false where it has none. The lock
-// is held.
-func (s *state) setHook(id uint32, h Hook) bool {
-	if _, woven := s.methods[id]; !woven {
-		return false
-	}
-	s.probes[id] = h.Probe(id)
-	return true
-}
-
-// addNative adds a native method, whose hooks stand at its calls. The lock is held.
-func (s *state) addNative(id uint32, h Hook) {
-	if _, known := s.methods[id]; !known {
-		m := Method{ID: id, MethodRef: h.MethodRef}
-		s.methods[id] = m
-		s.undescribed = append(s.undescribed, arena.Method{ID: id, Name: m.String()})
-	}
-	s.probes[id] = h.Probe(id)
-}
-
-// removeHook records that a method has no hook any more: it is off at once, and out with
-// the next batch. The lock is held.
-func (s *state) removeHook(id uint32) {
-	s.probes[id] = arena.Probe{ID: id}
-	if m, woven := s.methods[id]; woven {
-		s.past[id] = m
-		delete(s.methods, id)
-	}
 }
 
 // Methods returns the methods that have hooks, by name.

@@ -1,6 +1,7 @@
 package liveprobes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,7 +38,14 @@ func (w *Watch) apply(ctx context.Context, set *probeset.Set) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := w.begin(ctx, r); err != nil {
+	if !w.started {
+		if err := w.target.Discover(0); err != nil { // labels come as arrivals; no thread waits for an answer
+			return nil, err
+		}
+		w.started = true
+	}
+	// Before the loaded classes are listed, so that no class is missed in between.
+	if err := w.target.Follow(ctx, session.Follower{Excludes: r.UnneededPackages(nil), Loading: w.loading}); err != nil {
 		return nil, err
 	}
 	if err := w.readClasses(ctx, r); err != nil {
@@ -58,18 +66,6 @@ func (w *Watch) apply(ctx context.Context, set *probeset.Set) (*Report, error) {
 	unneeded := w.plan.UnneededPackages(w.plan.OpenTypes())
 	w.lock.Unlock()
 	return report, w.target.Follow(ctx, session.Follower{Excludes: unneeded, Loading: w.loading})
-}
-
-// begin subscribes to loading classes before the loaded classes are listed, so that none
-// is missed in between.
-func (w *Watch) begin(ctx context.Context, r *probes.Request) error {
-	if !w.started {
-		if err := w.target.Discover(0); err != nil { // labels come as arrivals; no thread waits for an answer
-			return err
-		}
-		w.started = true
-	}
-	return w.target.Follow(ctx, session.Follower{Excludes: r.UnneededPackages(nil), Loading: w.loading})
 }
 
 // readClasses reads which classes are loaded, and the files of those that the set needs.
@@ -162,9 +158,12 @@ func (w *Watch) compiled(r *probes.Request) (next *plan, reset bool, err error) 
 func (w *Watch) install(ctx context.Context, t *todo, report *Report) error {
 	w.lock.Lock()
 	isDue := len(t.change.Add.Spots) > 0 || len(t.change.Remove.Spots) > 0 || t.change.HandOff && !w.handsOff
+	levels := w.plan.levels
 	w.lock.Unlock()
-	if err := w.makeRings(); err != nil {
-		return err
+	if levels > 0 {
+		if err := w.target.SetRings(cmp.Or(w.options.RingBytes, defaultRing), uint32(levels)); err != nil {
+			return err
+		}
 	}
 	if isDue {
 		installation, err := w.target.Update(ctx, t.change)
@@ -202,21 +201,6 @@ func (w *Watch) install(ctx context.Context, t *todo, report *Report) error {
 // defaultRing is the default size of a thread's buffer of trace records.
 const defaultRing = 128 << 10
 
-// makeRings sets the size of the threads' trace buffers and the depth of traces.
-func (w *Watch) makeRings() error {
-	w.lock.Lock()
-	levels := w.plan.levels
-	w.lock.Unlock()
-	if levels == 0 {
-		return nil
-	}
-	bytes := w.options.RingBytes
-	if bytes == 0 {
-		bytes = defaultRing
-	}
-	return w.target.SetRings(bytes, uint32(levels))
-}
-
 // adopt makes a plan the current one.
 func (w *Watch) adopt(next *plan, changes []probeset.Change) {
 	changed := make(map[string]bool)
@@ -236,28 +220,22 @@ func (w *Watch) adopt(next *plan, changes []probeset.Change) {
 	w.queue.forget()
 	for _, s := range next.Spots {
 		w.learn(s)
-		w.noteDepends(s)
 	}
 }
 
-// noteDepends registers the classes whose new subclasses require another check of a spot's
-// conditions.
-func (w *Watch) noteDepends(s *probes.Spot) {
+// learn records the name of a spot for its results, and the classes whose new subclasses
+// require another check of its conditions.
+func (w *Watch) learn(s *probes.Spot) {
+	id := w.target.SpotID(s.Spot)
+	if s.Kind == instrument.Watches {
+		w.names[id] = s.Describe(id)
+	}
 	for _, name := range s.OpenTypes() {
-		id := w.target.SpotID(s.Spot)
 		w.queue.depend(id, name)
 		below, _ := w.classes.Subtypes(name)
 		for _, c := range below {
 			w.queue.depend(id, c.Name)
 		}
-	}
-}
-
-// learn records the name of a spot for its results.
-func (w *Watch) learn(s *probes.Spot) {
-	if s.Kind == instrument.Watches {
-		id := w.target.SpotID(s.Spot)
-		w.names[id] = s.Describe(id)
 	}
 }
 

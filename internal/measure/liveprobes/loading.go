@@ -36,7 +36,6 @@ func (w *Watch) loading(name string, file []byte) (request session.Request) {
 	}
 	for _, s := range made {
 		w.learn(s)
-		w.noteDepends(s)
 		w.applied[s.FullName()] = s.Spot
 		request.Spots = append(request.Spots, s.Spot)
 	}
@@ -90,7 +89,7 @@ func (w *Watch) loadInside(p *plan, class *universe.Class) (made []*probes.Spot)
 			continue
 		}
 		w.expectCalls(p, m, left-1)
-		if p.insides >= mostInside || p.IsHooked(m.MethodRef) || m.Name == "<clinit>" || !w.isWorth(p, m) {
+		if p.insides >= mostInside || p.Hooked[m.MethodRef] || m.Name == "<clinit>" || !w.isWorth(p, m) {
 			continue
 		}
 		made = append(made, p.addInside(m, p.levels > 0))

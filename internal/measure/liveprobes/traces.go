@@ -135,7 +135,7 @@ func (p *plan) expect(m classfile.MethodRef, left int) {
 // small, and no probe records its calls already. A probe whose level was raised replaces
 // the spot that exists, which is switched off.
 func (w *Watch) isWorth(p *plan, m universe.Method) bool {
-	if p.Relies(m.MethodRef) || m.Owner.Reason != "" || p.Excluded(m.Owner.Name) != nil || !w.options.Small && isSmall(m) {
+	if p.Relied[m.MethodRef] || m.Owner.Reason != "" || p.Excluded(m.Owner.Name) != nil || !w.options.Small && isSmall(m) {
 		return false
 	}
 	inside := instrument.Spot{MethodRef: m.MethodRef, Key: insideKey}

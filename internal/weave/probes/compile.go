@@ -126,7 +126,7 @@ func (p *Plan) find(class *universe.Class) (found []match) {
 		}
 		if len(one.probes) > 0 || len(one.tags) > 0 || !one.masks.none() {
 			found = append(found, one)
-			p.hooked[m.MethodRef] = true
+			p.Hooked[m.MethodRef] = true
 		}
 	}
 	return found
@@ -318,7 +318,7 @@ func (p *Plan) scope(m universe.Method, at condition.Moment) condition.Scope {
 		Lookup:   func(name string) *condition.Class { return p.view(p.classes.Lookup(name, m.Owner)) },
 		Subtypes: subtypes, OwnOnly: p.classes.IsAhead,
 		Exported: func(other *condition.Class) bool { return p.classes.Library.Exports(other.Name(), m.Owner.Name) },
-		Probed:   func(m classfile.MethodRef) bool { return p.hooked[m] },
+		Probed:   func(m classfile.MethodRef) bool { return p.Hooked[m] },
 		Tags:     p.Numbers, TagCall: condition.TagCall{Class: instrument.TagsClass(), Method: "tagged"},
 	}
 }

@@ -25,8 +25,8 @@ type Plan struct {
 	classes *Classes
 	flags   arena.Flags // added to hooks that time calls
 	bridges map[string]bool
-	hooked  map[classfile.MethodRef]bool // methods that have a spot
-	relied  map[classfile.MethodRef]bool // methods that conditions call
+	Hooked  map[classfile.MethodRef]bool // methods that have a spot
+	Relied  map[classfile.MethodRef]bool // methods that conditions call
 	sums    map[string]*summary          // of probes and tags, by namer.what
 	spared  map[string]bool              // classes that rules exclude, and whether they would have hooks otherwise
 }
@@ -61,12 +61,6 @@ func (p *Plan) HandsOff() bool {
 
 // Bridges returns the bridge methods that do not count as callers.
 func (p *Plan) Bridges() []string { return slices.Sorted(maps.Keys(p.bridges)) }
-
-// IsHooked reports whether a method has a spot.
-func (p *Plan) IsHooked(m classfile.MethodRef) bool { return p.hooked[m] }
-
-// Relies reports whether a condition calls a method.
-func (p *Plan) Relies(m classfile.MethodRef) bool { return p.relied[m] }
 
 // OpenTypes returns the types whose new subtypes may invalidate conditions of the plan.
 func (p *Plan) OpenTypes() []string {
@@ -121,7 +115,7 @@ func (p *Plan) sum(n *namer) *summary {
 func newPlan(c *Classes, r *Request, p *Positions, flags arena.Flags) *Plan {
 	return &Plan{
 		Request: r, Positions: p, Spots: make(map[string]*Spot), classes: c, flags: flags, bridges: make(map[string]bool),
-		hooked: make(map[classfile.MethodRef]bool), relied: make(map[classfile.MethodRef]bool),
+		Hooked: make(map[classfile.MethodRef]bool), Relied: make(map[classfile.MethodRef]bool),
 		sums: make(map[string]*summary), spared: make(map[string]bool),
 	}
 }
@@ -190,10 +184,10 @@ func (p *Probe) setting(level probeset.Level, more arena.Flags) (arena.Flags, ui
 // Put adds a spot to the plan.
 func (p *Plan) Put(s *Spot) {
 	p.Spots[s.FullName()] = s
-	p.hooked[s.MethodRef] = true
+	p.Hooked[s.MethodRef] = true
 	for _, d := range s.depends {
 		for _, m := range d.Methods {
-			p.relied[m] = true
+			p.Relied[m] = true
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package probes
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -9,25 +10,6 @@ import (
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/weave/instrument"
 )
-
-// A RuleError says that a rule of the set excludes a class.
-type RuleError struct {
-	When  probeset.When
-	Rule  string // as shown in messages
-	Packs bool   // no JVM has loaded the class: it would have been packed
-}
-
-func (e *RuleError) Error() string {
-	switch {
-	case e.When != probeset.Never && e.Packs:
-		return e.Rule + ", so it is not packed"
-	case e.When == probeset.Load:
-		return e.Rule + ", and it was loaded already"
-	case e.When == probeset.Dynamic:
-		return e.Rule + ", so the next sonde apply puts hooks in"
-	}
-	return e.Rule
-}
 
 // Excluded returns the reason why a rule excludes a class, or nil. Hooks go into classes by
 // name, so if one class of a name may have hooks, all may.
@@ -42,10 +24,17 @@ func (p *Plan) Excluded(name string) error {
 	case probeset.Dynamic:
 		isLeft = p.classes.IsAhead || !slices.ContainsFunc(p.classes.Named(name), func(c *universe.Class) bool { return c.Origin != universe.Fresh })
 	}
-	if !isLeft {
+	switch {
+	case !isLeft:
 		return nil
+	case when != probeset.Never && p.classes.IsAhead:
+		rule += ", so it is not packed"
+	case when == probeset.Load:
+		rule += ", and it was loaded already"
+	case when == probeset.Dynamic:
+		rule += ", so the next sonde apply puts hooks in"
 	}
-	return &RuleError{When: when, Rule: rule, Packs: p.classes.IsAhead}
+	return errors.New(rule)
 }
 
 // MayRedefine reports whether a loaded class may be redefined to read its file.
