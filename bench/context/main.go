@@ -184,7 +184,7 @@ const warmRounds = 40
 type bench struct {
 	entered, apart *harness.Program
 	session        *session.Session
-	watch          *liveprobes.Watch
+	watch          *liveprobes.Probes
 	timing         harness.Batches
 	made           map[string]uint64 // calls since hooks were in, by mode
 }

@@ -73,7 +73,7 @@ func (r *applyRun) enterSet(ctx context.Context, jvm *process.JVM) error {
 	for _, p := range r.set.Probes {
 		allow = append(allow, p.Allow...)
 	}
-	r.traces = trace.NewReader(r.session, holder.Watch, allow, settleTime)
+	r.traces = trace.NewReader(r.session, holder.Probes, allow, settleTime)
 	if err := holder.Serve(ctx, places(), targetOf(r.session.JVM())); err != nil {
 		r.remark("other Sondes cannot hand over to this one: " + format.OneLine(err))
 	}
@@ -115,14 +115,14 @@ func (r *applyRun) reportSet(report *liveprobes.Report) {
 	for _, note := range reportNotes(report) {
 		r.remark(note)
 	}
-	r.reportLeft(r.unwoven(r.holder.Watch))
+	r.reportLeft(r.unwoven(r.holder.Probes))
 	r.reportedLeft = len(r.concerned()) // the notes report the rest
 }
 
 // concerned returns everything that the set asks for and has no hook, also because of
 // rules or of conditions that do not fit.
 func (r *applyRun) concerned() []session.LeftAlone {
-	return withLeftOut(r.unwoven(r.holder.Watch), r.holder.Watch.LeftOut())
+	return withLeftOut(r.unwoven(r.holder.Probes), r.holder.Probes.LeftOut())
 }
 
 func reportNotes(report *liveprobes.Report) []string {
@@ -160,7 +160,7 @@ func (r *applyRun) stay(ctx context.Context) ending {
 			r.keepLatest(r.traces.TakeNow())
 		}
 		reading.every = idleEvery
-		if slices.ContainsFunc(r.holder.Watch.Set().Probes, isTraced) {
+		if slices.ContainsFunc(r.holder.Probes.Set().Probes, isTraced) {
 			reading.every = readEvery
 		}
 		if r.holder.IsFinished() {
@@ -212,7 +212,7 @@ func (r *applyRun) finish(ctx context.Context, ended ending) error {
 	r.screen.clear()
 	farewell, err := r.leave(ctx, ended)
 	failure = errors.Join(failure, err)
-	r.holder.Watch.Close()
+	r.holder.Probes.Close()
 	if look != nil {
 		look.Final, look.Ended, look.traced = true, string(ended), r.tracedLine()
 		r.reportLate(r.concerned())
@@ -337,7 +337,7 @@ type applyLook struct {
 }
 
 func (r *applyRun) look() (*applyLook, error) {
-	results, err := r.holder.Watch.Results()
+	results, err := r.holder.Probes.Results()
 	if err != nil {
 		return nil, err
 	}

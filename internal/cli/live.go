@@ -215,17 +215,17 @@ func (v *liveSession) reportFarewell(f *session.Farewell) {
 // An appliedSet keeps a probe set applied during a live session.
 type appliedSet struct {
 	set *probeset.Set // nil without contexts and conditions
-	*liveprobes.Watch
+	*liveprobes.Probes
 	report *liveprobes.Report
 	stop   func() // ends the goroutine that runs it
 }
 
-func (w *appliedSet) isUsed() bool { return w.Watch != nil }
+func (w *appliedSet) isUsed() bool { return w.Probes != nil }
 
 // apply applies the set, and keeps it applied until the session ends.
 func (v *liveSession) apply(ctx context.Context, flags arena.Flags) error {
 	w := &v.applied
-	w.Watch = liveprobes.New(v.session, liveprobes.Options{Flags: flags & arena.Spreads, Notice: v.remark})
+	w.Probes = liveprobes.New(v.session, liveprobes.Options{Flags: flags & arena.Spreads, Notice: v.remark})
 	report, err := w.Apply(ctx, w.set)
 	if err != nil {
 		return err
@@ -325,12 +325,12 @@ func (v *liveSession) leftAlone() []session.LeftAlone {
 	for _, applied := range slices.Concat(v.applied.report.Probes, v.applied.report.Tags) {
 		out = append(out, applied.LeftOut...)
 	}
-	return withLeftOut(v.unwoven(v.applied.Watch), out)
+	return withLeftOut(v.unwoven(v.applied.Probes), out)
 }
 
 // unwoven returns what a set asks for and could not be woven. Classes of the JDK that are
 // woven for the hand-over between threads are not included.
-func (v *liveSession) unwoven(set *liveprobes.Watch) []session.LeftAlone {
+func (v *liveSession) unwoven(set *liveprobes.Probes) []session.LeftAlone {
 	return slices.DeleteFunc(v.session.LeftAlone(), func(l session.LeftAlone) bool { return !set.Concerns(l.Class) })
 }
 

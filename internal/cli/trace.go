@@ -259,7 +259,7 @@ func (c *traceCommand) run(ctx context.Context) error {
 	if c.wanted.HandOff {
 		settle = settleTime
 	}
-	r.rings = trace.NewReader(s, r.applied.Watch, c.allow, settle)
+	r.rings = trace.NewReader(s, r.applied.Probes, c.allow, settle)
 	r.reportTraced()
 	r.measureCost(ctx)
 	r.settling = overhead.Settling{Rule: overhead.ForTrace, State: overhead.Settled}

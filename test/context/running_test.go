@@ -22,7 +22,7 @@ import (
 type running struct {
 	*jvmtest.Running
 	t     *testing.T
-	watch *liveprobes.Watch
+	watch *liveprobes.Probes
 	dir   string          // of its source and logs
 	known map[string]bool // its methods
 }

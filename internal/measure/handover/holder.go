@@ -19,12 +19,12 @@ import (
 // A Holder keeps a probe set applied to a JVM until it is closed. Other Sondes can ask it
 // to apply another set, for its status, and to end.
 type Holder struct {
-	Watch *liveprobes.Watch
-	Began time.Time // when the set was applied
+	Probes *liveprobes.Probes
+	Began  time.Time // when the set was applied
 
 	options HolderOptions
 	server  *Server // nil if other Sondes cannot ask
-	stop    func()  // ends the goroutine that runs Watch
+	stop    func()  // ends the goroutine that runs Probes
 
 	asked    chan struct{} // closed when another Sonde asks for the end
 	askOnce  sync.Once
@@ -54,15 +54,15 @@ type HolderOptions struct {
 // Hold applies a set to the JVM of a session.
 func Hold(ctx context.Context, s *session.Session, set *probeset.Set, o HolderOptions) (*Holder, *liveprobes.Report, error) {
 	h := &Holder{options: o, asked: make(chan struct{}), ended: make(map[string]liveprobes.Ending)}
-	h.Watch = liveprobes.New(s, liveprobes.Options{Flags: arena.Spreads, Notice: o.Notice, Ended: h.probeEnded})
-	report, err := h.Watch.Apply(ctx, set)
+	h.Probes = liveprobes.New(s, liveprobes.Options{Flags: arena.Spreads, Notice: o.Notice, Ended: h.probeEnded})
+	report, err := h.Probes.Apply(ctx, set)
 	h.Began = time.Now()
 	if err != nil {
-		h.Watch.Close()
+		h.Probes.Close()
 		return nil, nil, o.Explain(err)
 	}
 	h.stays, h.depart = context.WithCancel(context.WithoutCancel(ctx))
-	h.stop = h.Watch.Start(func(err error) { o.Notice(format.OneLine(err)) })
+	h.stop = h.Probes.Start(func(err error) { o.Notice(format.OneLine(err)) })
 	return h, report, nil
 }
 
@@ -81,15 +81,15 @@ func (h *Holder) probeEnded(probe string, why liveprobes.Ending) {
 }
 
 // IsFinished reports whether the last probe has ended.
-func (h *Holder) IsFinished() bool { return h.finished.Swap(false) && len(h.Watch.Set().Probes) == 0 }
+func (h *Holder) IsFinished() bool { return h.finished.Swap(false) && len(h.Probes.Set().Probes) == 0 }
 
 // Asked is closed when another Sonde asks for the end.
 func (h *Holder) Asked() <-chan struct{} { return h.asked }
 
 // Apply implements Holding.
 func (h *Holder) Apply(ctx context.Context, set *probeset.Set, dryRun bool) (*Outcome, error) {
-	changes := probeset.Diff(h.Watch.Set(), set)
-	awaiting := h.Watch.Awaits()
+	changes := probeset.Diff(h.Probes.Set(), set)
+	awaiting := h.Probes.Awaits()
 	if dryRun || len(changes) == 0 && awaiting == 0 {
 		return &Outcome{Changes: changes, Awaiting: awaiting}, nil
 	}
@@ -98,7 +98,7 @@ func (h *Holder) Apply(ctx context.Context, set *probeset.Set, dryRun bool) (*Ou
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(h.stays, cancel)()
-	report, err := h.Watch.Apply(ctx, set)
+	report, err := h.Probes.Apply(ctx, set)
 	if h.stays.Err() != nil {
 		return nil, errors.New("that Sonde is about to end: try again after that")
 	}
@@ -118,12 +118,12 @@ func (h *Holder) Apply(ctx context.Context, set *probeset.Set, dryRun bool) (*Ou
 }
 
 // Wanted implements Holding.
-func (h *Holder) Wanted() *probeset.Set { return h.Watch.Set() }
+func (h *Holder) Wanted() *probeset.Set { return h.Probes.Set() }
 
 // Status implements Holding.
 func (h *Holder) Status() *Status {
 	status := &Status{Sonde: os.Getpid(), Command: h.options.Command, Since: h.Began.Round(time.Millisecond), Probes: []Running{}}
-	if results, err := h.Watch.Results(); err == nil { // the end reports errors
+	if results, err := h.Probes.Results(); err == nil { // the end reports errors
 		status.Probes = h.Rows(results, time.Since(h.Began), nil)
 	}
 	return status
@@ -140,7 +140,7 @@ func (h *Holder) End() {
 // Rows returns the rows of the probes that are or were applied. Rates are those of the time since
 // the calls in before were read.
 func (h *Holder) Rows(results *liveprobes.Results, since time.Duration, before map[RowKey]uint64) []Running {
-	set := h.Watch.Set() // not under the lock, because the watch reports endings at any time
+	set := h.Probes.Set() // not under the lock, because the probes report endings at any time
 	h.state.Lock()
 	ended := maps.Clone(h.ended)
 	h.state.Unlock()

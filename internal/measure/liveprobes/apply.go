@@ -20,7 +20,7 @@ import (
 
 // Apply replaces the applied set. Only the differences are changed in the JVM. If the set
 // is wrong, nothing is changed.
-func (w *Watch) Apply(ctx context.Context, set *probeset.Set) (*Report, error) {
+func (w *Probes) Apply(ctx context.Context, set *probeset.Set) (*Report, error) {
 	w.turn.Lock()
 	defer w.turn.Unlock()
 	w.lock.Lock()
@@ -30,7 +30,7 @@ func (w *Watch) Apply(ctx context.Context, set *probeset.Set) (*Report, error) {
 	return w.apply(ctx, set)
 }
 
-func (w *Watch) apply(ctx context.Context, set *probeset.Set) (*Report, error) {
+func (w *Probes) apply(ctx context.Context, set *probeset.Set) (*Report, error) {
 	w.lock.Lock()
 	numbers := maps.Clone(w.numbers)
 	w.lock.Unlock()
@@ -69,7 +69,7 @@ func (w *Watch) apply(ctx context.Context, set *probeset.Set) (*Report, error) {
 }
 
 // readClasses reads which classes are loaded, and the files of those that the set needs.
-func (w *Watch) readClasses(ctx context.Context, r *probes.Request) error {
+func (w *Probes) readClasses(ctx context.Context, r *probes.Request) error {
 	named, err := w.target.Prefetch(ctx, func(class string) bool { return r.MatchClass(class) && r.MayRedefine(class) }, r.NamesClass)
 	if err != nil {
 		return err
@@ -102,7 +102,7 @@ type todo struct {
 
 // prepare compiles a request and adopts its plan, so that loading classes get its spots
 // from then on.
-func (w *Watch) prepare(r *probes.Request) (*Report, *todo, error) {
+func (w *Probes) prepare(r *probes.Request) (*Report, *todo, error) {
 	w.queue.open()
 	w.lock.Lock()
 	defer w.lock.Unlock()
@@ -127,7 +127,7 @@ func (w *Watch) prepare(r *probes.Request) (*Report, *todo, error) {
 
 // report passes warnings to the user and returns them. Each is reported once until a set is
 // applied again. The lock is held.
-func (w *Watch) report(warnings []string) (fresh []string) {
+func (w *Probes) report(warnings []string) (fresh []string) {
 	for _, text := range warnings {
 		if !w.reported[text] {
 			w.reported[text] = true
@@ -139,7 +139,7 @@ func (w *Watch) report(warnings []string) (fresh []string) {
 }
 
 // compiled returns the plan of a request, and whether the paths of threads must be reset.
-func (w *Watch) compiled(r *probes.Request) (next *plan, reset bool, err error) {
+func (w *Probes) compiled(r *probes.Request) (next *plan, reset bool, err error) {
 	positions := &probes.Positions{}
 	if w.plan != nil {
 		positions = w.plan.Positions
@@ -155,7 +155,7 @@ func (w *Watch) compiled(r *probes.Request) (next *plan, reset bool, err error) 
 }
 
 // install makes the changes, and records those that were made even if a later one fails.
-func (w *Watch) install(ctx context.Context, t *todo, report *Report) error {
+func (w *Probes) install(ctx context.Context, t *todo, report *Report) error {
 	w.lock.Lock()
 	isDue := len(t.change.Add.Spots) > 0 || len(t.change.Remove.Spots) > 0 || t.change.HandOff && !w.handsOff
 	levels := w.plan.levels
@@ -202,7 +202,7 @@ func (w *Watch) install(ctx context.Context, t *todo, report *Report) error {
 const defaultRing = 128 << 10
 
 // adopt makes a plan the current one.
-func (w *Watch) adopt(next *plan, changes []probeset.Change) {
+func (w *Probes) adopt(next *plan, changes []probeset.Change) {
 	changed := make(map[string]bool)
 	for _, change := range changes {
 		changed[change.Name] = changed[change.Name] || change.Kind == probeset.OfProbe && change.Action != probeset.Alter
@@ -225,7 +225,7 @@ func (w *Watch) adopt(next *plan, changes []probeset.Change) {
 
 // learn records the name of a spot for its results, and the classes whose new subclasses
 // require another check of its conditions.
-func (w *Watch) learn(s *probes.Spot) {
+func (w *Probes) learn(s *probes.Spot) {
 	id := w.target.SpotID(s.Spot)
 	if s.Kind == instrument.Watches {
 		w.names[id] = s.Describe(id)
@@ -240,7 +240,7 @@ func (w *Watch) learn(s *probes.Spot) {
 }
 
 // difference returns the changes that lead from the applied spots to a plan.
-func (w *Watch) difference(next *plan, reset bool) *todo {
+func (w *Probes) difference(next *plan, reset bool) *todo {
 	t := &todo{switches: make(map[uint32]arena.Probe)}
 	for _, name := range slices.Sorted(maps.Keys(next.Spots)) {
 		s := next.Spots[name].Spot

@@ -22,7 +22,7 @@ func probeOf(name string, methods ...string) probeset.Probe {
 	return probeset.Probe{Name: name, Methods: spectest.Patterns(methods...), Level: probeset.Time}
 }
 
-func apply(t *testing.T, w *Watch, set *probeset.Set) *Report {
+func apply(t *testing.T, w *Probes, set *probeset.Set) *Report {
 	t.Helper()
 	report, err := w.Apply(t.Context(), set)
 	if err != nil {

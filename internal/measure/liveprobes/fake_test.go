@@ -72,10 +72,10 @@ func compileShop(t *testing.T, jdk jvmtest.JDK) string {
 	return jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: sources, Flags: []string{"--release", "17", "-g", "-Xlint:none"}})
 }
 
-// watch makes a Watch of the fake. What it has to say is added to notices.
-func (f *fake) watch(t *testing.T, notices *[]string) *Watch {
+// watch applies probes to the fake. Messages for the user are added to notices.
+func (f *fake) watch(t *testing.T, notices *[]string) *Probes {
 	t.Helper()
-	w := newWatch(f, theLibrary(f.image), Options{Notice: func(text string) {
+	w := newProbes(f, theLibrary(f.image), Options{Notice: func(text string) {
 		if notices != nil {
 			*notices = append(*notices, text)
 		}

@@ -22,7 +22,7 @@ type shop struct {
 	t *testing.T
 	*jvmtest.Running
 	session *session.Session
-	watch   *liveprobes.Watch
+	watch   *liveprobes.Probes
 	ended   chan liveprobes.Ending
 
 	lock    sync.Mutex
@@ -107,9 +107,9 @@ func (s *shop) expect(probe, method string, calls, timed uint64) {
 	}
 }
 
-// TestWatch: what is wanted is there when classes load, its levels are switched, it ends,
+// TestProbesAreApplied: hooks are there when classes load, levels are switched, probes end,
 // and a condition that a class makes wrong is asked no more.
-func TestWatch(t *testing.T) {
+func TestProbesAreApplied(t *testing.T) {
 	for _, jdk := range jvmtest.JDKs(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()

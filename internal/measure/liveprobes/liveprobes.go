@@ -36,10 +36,10 @@ type Options struct {
 	RingBytes uint32
 	// Small includes small methods that call nothing, such as getters, in traces.
 	Small bool
-	// Notice receives messages for the user; may be nil. It must not call the Watch.
+	// Notice receives messages for the user; may be nil. It must not call Probes.
 	Notice func(string)
 	// Ended is called when a probe has ended by time or calls; may be nil. It must not
-	// call the Watch.
+	// call Probes.
 	Ended func(probe string, why Ending)
 }
 
@@ -52,7 +52,7 @@ const (
 	EndedByCalls Ending = "calls"
 )
 
-// A target is the part of a session that a Watch uses.
+// A target is the part of a session that Probes uses.
 type target interface {
 	Prefetch(ctx context.Context, wanted, named func(class string) bool) ([]universe.Loaded, error)
 	Survey(ctx context.Context, wanted func(class string) bool) ([]universe.Loaded, error)
@@ -72,8 +72,8 @@ type target interface {
 	SetRings(bytes, levels uint32) error
 }
 
-// A Watch keeps a set applied to one JVM. It is safe for use by several goroutines.
-type Watch struct {
+// Probes keeps a set applied to one JVM. It is safe for use by several goroutines.
+type Probes struct {
 	target  target
 	options Options
 
@@ -114,13 +114,13 @@ type beginning struct {
 	calls uint64
 }
 
-// New returns a Watch of a session. It sends no request to the JVM before Apply.
-func New(s *session.Session, o Options) *Watch {
-	return newWatch(s, jimage.OpenLibrary(s.JVM().Image), o)
+// New returns the probes of a session, none of them applied yet. It sends no request to the JVM before Apply.
+func New(s *session.Session, o Options) *Probes {
+	return newProbes(s, jimage.OpenLibrary(s.JVM().Image), o)
 }
 
-func newWatch(t target, l *jimage.Image, o Options) *Watch {
-	return &Watch{
+func newProbes(t target, l *jimage.Image, o Options) *Probes {
+	return &Probes{
 		target: t, options: o, classes: probes.NewClasses(l), applied: make(map[string]instrument.Spot),
 		numbers: make(map[string]int32), traced: make(map[string]bool), began: make(map[string]beginning),
 		names: make(map[uint32]probes.SpotName), rows: make(results.Numbers),
@@ -129,7 +129,7 @@ func newWatch(t target, l *jimage.Image, o Options) *Watch {
 }
 
 // Close closes files. It does not close the session.
-func (w *Watch) Close() {
+func (w *Probes) Close() {
 	w.lock.Lock()
 	defer w.lock.Unlock()
 	_ = w.classes.Library.Close()
@@ -137,7 +137,7 @@ func (w *Watch) Close() {
 }
 
 // Set returns the applied set without probes that have ended.
-func (w *Watch) Set() *probeset.Set {
+func (w *Probes) Set() *probeset.Set {
 	w.lock.Lock()
 	defer w.lock.Unlock()
 	if w.set == nil {
@@ -147,7 +147,7 @@ func (w *Watch) Set() *probeset.Set {
 }
 
 // Concerns reports whether the applied set has spots in a class or may name its methods.
-func (w *Watch) Concerns(class string) bool {
+func (w *Probes) Concerns(class string) bool {
 	w.lock.Lock()
 	defer w.lock.Unlock()
 	if w.plan == nil {
@@ -161,7 +161,7 @@ func (w *Watch) Concerns(class string) bool {
 	return w.plan.MatchClass(class)
 }
 
-func (w *Watch) notice(text string) {
+func (w *Probes) notice(text string) {
 	if w.options.Notice != nil {
 		w.options.Notice(text)
 	}
@@ -172,7 +172,7 @@ func (w *Watch) notice(text string) {
 const pollEvery = 20 * time.Millisecond
 
 // Start calls Run in a goroutine until stop is called, which waits for its end.
-func (w *Watch) Start(failed func(error)) (stop func()) {
+func (w *Probes) Start(failed func(error)) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {
@@ -189,7 +189,7 @@ func (w *Watch) Start(failed func(error)) (stop func()) {
 
 // Run reads the meaning of labels and ends probes by time and calls, until the context
 // ends.
-func (w *Watch) Run(ctx context.Context) error {
+func (w *Probes) Run(ctx context.Context) error {
 	ticker := time.NewTicker(pollEvery)
 	defer ticker.Stop()
 	for {
@@ -227,7 +227,7 @@ func (w *Watch) Run(ctx context.Context) error {
 }
 
 // weavePending puts hooks into classes that could not get them while they loaded.
-func (w *Watch) weavePending(ctx context.Context) error {
+func (w *Probes) weavePending(ctx context.Context) error {
 	if !w.target.HasPending() {
 		return nil
 	}
@@ -246,7 +246,7 @@ type end struct {
 }
 
 // due returns the probes that have reached their end. The lock is held.
-func (w *Watch) due(now time.Time) (ends []end) {
+func (w *Probes) due(now time.Time) (ends []end) {
 	if w.set == nil {
 		return nil
 	}
@@ -258,7 +258,7 @@ func (w *Watch) due(now time.Time) (ends []end) {
 	return ends
 }
 
-func (w *Watch) reached(p *probeset.Probe, now time.Time) Ending {
+func (w *Probes) reached(p *probeset.Probe, now time.Time) Ending {
 	began := w.began[p.Name]
 	if p.For > 0 && now.Sub(began.at) >= p.For {
 		return EndedByTime
@@ -270,7 +270,7 @@ func (w *Watch) reached(p *probeset.Probe, now time.Time) Ending {
 }
 
 // SetLevel changes the level of a probe. Hooks that are woven already are only switched.
-func (w *Watch) SetLevel(ctx context.Context, probe string, level probeset.Level) error {
+func (w *Probes) SetLevel(ctx context.Context, probe string, level probeset.Level) error {
 	return w.alter(ctx, probe, func(probes []probeset.Probe, at int) []probeset.Probe {
 		probes[at].Level = level
 		return probes
@@ -278,14 +278,14 @@ func (w *Watch) SetLevel(ctx context.Context, probe string, level probeset.Level
 }
 
 // End removes a probe. Its results stay.
-func (w *Watch) End(ctx context.Context, probe string) error {
+func (w *Probes) End(ctx context.Context, probe string) error {
 	return w.alter(ctx, probe, func(probes []probeset.Probe, at int) []probeset.Probe { return slices.Delete(probes, at, at+1) })
 }
 
 var errNoProbe = errors.New("there is no probe")
 
 // alter applies the set with one probe changed.
-func (w *Watch) alter(ctx context.Context, name string, change func(probes []probeset.Probe, at int) []probeset.Probe) error {
+func (w *Probes) alter(ctx context.Context, name string, change func(probes []probeset.Probe, at int) []probeset.Probe) error {
 	w.turn.Lock()
 	defer w.turn.Unlock()
 	set := *w.Set()
@@ -305,7 +305,7 @@ func (w *Watch) alter(ctx context.Context, name string, change func(probes []pro
 
 // Awaits returns how many loaded classes get their hooks only when a set is applied again,
 // because a rule says so.
-func (w *Watch) Awaits() int {
+func (w *Probes) Awaits() int {
 	w.lock.Lock()
 	defer w.lock.Unlock()
 	if w.plan == nil {
@@ -316,7 +316,7 @@ func (w *Watch) Awaits() int {
 
 // LeftOut returns the methods and classes in which probes and tags do not act, each once,
 // including classes that have loaded since they were applied.
-func (w *Watch) LeftOut() []probes.LeftOut {
+func (w *Probes) LeftOut() []probes.LeftOut {
 	w.lock.Lock()
 	defer w.lock.Unlock()
 	if w.plan == nil {

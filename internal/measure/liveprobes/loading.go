@@ -17,7 +17,7 @@ import (
 
 // loading returns the spots of a class that is loading. A thread of the program waits for
 // it.
-func (w *Watch) loading(name string, file []byte) (request session.Request) {
+func (w *Probes) loading(name string, file []byte) (request session.Request) {
 	if is, at := w.queue.put(name, file); is {
 		w.switchOff(at)
 		return request // it gets its spots when the plan is ready
@@ -43,13 +43,13 @@ func (w *Watch) loading(name string, file []byte) (request session.Request) {
 }
 
 // loaded adds the spots of a class to a plan and returns them.
-func (w *Watch) loaded(p *plan, class *universe.Class) []*probes.Spot {
+func (w *Probes) loaded(p *plan, class *universe.Class) []*probes.Spot {
 	return append(p.Load(class), w.loadInside(p, class)...)
 }
 
 // catchUp adds the classes to a plan that have loaded while it was compiled. The plan may
 // be nil.
-func (w *Watch) catchUp(p *plan) {
+func (w *Probes) catchUp(p *plan) {
 	for {
 		classes, off := w.queue.take()
 		if len(classes) == 0 {
@@ -73,7 +73,7 @@ func (w *Watch) catchUp(p *plan) {
 
 // loadInside adds the methods of a loading class to traces where traced methods may call
 // them.
-func (w *Watch) loadInside(p *plan, class *universe.Class) (made []*probes.Spot) {
+func (w *Probes) loadInside(p *plan, class *universe.Class) (made []*probes.Spot) {
 	if len(p.calls) == 0 || w.classes.IsJDK(class) || w.classes.Open(class) == nil {
 		return nil
 	}
@@ -98,7 +98,7 @@ func (w *Watch) loadInside(p *plan, class *universe.Class) (made []*probes.Spot)
 }
 
 // expectCalls records which methods a method calls, as they may belong to traces.
-func (w *Watch) expectCalls(p *plan, m universe.Method, left int) {
+func (w *Probes) expectCalls(p *plan, m universe.Method, left int) {
 	if left < 0 {
 		return
 	}
@@ -116,7 +116,7 @@ const switchLimit = time.Second
 // checkAgain checks the conditions that a loading class may invalidate, by an override
 // that is not pure or has a hook. Spots whose condition is no longer valid are switched
 // off before the class is used.
-func (w *Watch) checkAgain(p *plan, class *universe.Class) {
+func (w *Probes) checkAgain(p *plan, class *universe.Class) {
 	above := make(map[string]bool)
 	for _, name := range w.classes.Ancestors(class) {
 		above[name] = true
@@ -143,7 +143,7 @@ func (w *Watch) checkAgain(p *plan, class *universe.Class) {
 }
 
 // switchOff switches spots off at once.
-func (w *Watch) switchOff(ids []uint32) {
+func (w *Probes) switchOff(ids []uint32) {
 	if len(ids) == 0 {
 		return
 	}

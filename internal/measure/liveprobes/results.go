@@ -34,7 +34,7 @@ type Row struct {
 
 // Results reads the measurements, also of probes that have ended. It sends no request to
 // the JVM.
-func (w *Watch) Results() (*Results, error) {
+func (w *Probes) Results() (*Results, error) {
 	w.lock.Lock()
 	defer w.lock.Unlock()
 	w.hear()
@@ -111,7 +111,7 @@ func compareRows(a, b Row) int {
 
 // labelled returns the totals of all spots, by label where results are grouped. A spot that
 // was not called has a row without a label. The lock is held.
-func (w *Watch) labelled(sum *arena.Summary) (totals map[results.Key]*arena.Totals, err error) {
+func (w *Probes) labelled(sum *arena.Summary) (totals map[results.Key]*arena.Totals, err error) {
 	var threads []arena.Thread
 	if slices.ContainsFunc(slices.Collect(maps.Values(w.names)), func(n probes.SpotName) bool { return n.Grouped }) {
 		if threads, err = w.target.Threads(); err != nil {
@@ -122,11 +122,11 @@ func (w *Watch) labelled(sum *arena.Summary) (totals map[results.Key]*arena.Tota
 }
 
 // isGrouped reports whether the results of a spot have labels. The lock is held.
-func (w *Watch) isGrouped(spot uint32) bool { return w.names[spot].Grouped }
+func (w *Probes) isGrouped(spot uint32) bool { return w.names[spot].Grouped }
 
 // callsOf returns a lower bound of the calls of a probe, since several of its sequences
 // may hold for the same call. The lock is held.
-func (w *Watch) callsOf(probe string) uint64 {
+func (w *Probes) callsOf(probe string) uint64 {
 	sum, err := w.target.Sum()
 	if err != nil {
 		return 0
@@ -142,7 +142,7 @@ func (w *Watch) callsOf(probe string) uint64 {
 }
 
 // Sum returns the measurements so far, by the ids of rows, for reports by interval.
-func (w *Watch) Sum() (*arena.Summary, error) {
+func (w *Probes) Sum() (*arena.Summary, error) {
 	results, err := w.Results()
 	if err != nil {
 		return nil, err
@@ -156,7 +156,7 @@ func (w *Watch) Sum() (*arena.Summary, error) {
 
 // Stacks returns the threads with their current calls, by the ids of rows. Calls that
 // belong to no row have no id.
-func (w *Watch) Stacks() ([]arena.Thread, error) {
+func (w *Probes) Stacks() ([]arena.Thread, error) {
 	threads, err := w.target.Threads()
 	if err != nil {
 		return nil, err
@@ -168,7 +168,7 @@ func (w *Watch) Stacks() ([]arena.Thread, error) {
 }
 
 // Now returns the time of the target's clock.
-func (w *Watch) Now() int64 { return w.target.Now() }
+func (w *Probes) Now() int64 { return w.target.Now() }
 
 // Names are the meanings of ids in results and records, copied at one moment.
 type Names struct {
@@ -177,7 +177,7 @@ type Names struct {
 }
 
 // Names returns the meanings of spots and labels, also those of probes that have ended.
-func (w *Watch) Names() *Names {
+func (w *Probes) Names() *Names {
 	w.lock.Lock()
 	defer w.lock.Unlock()
 	w.hear()
@@ -191,7 +191,7 @@ type Label = results.Label
 type TagValue = results.TagValue
 
 // hear reads the labels that the target has reported. The lock is held.
-func (w *Watch) hear() {
+func (w *Probes) hear() {
 	arrivals, err := w.target.Arrivals(w.labels.Ticket)
 	if err != nil || len(arrivals) == 0 {
 		return // the JVM has ended, or has reported nothing
@@ -201,7 +201,7 @@ func (w *Watch) hear() {
 }
 
 // tagNames returns the names of tags by number. The lock is held.
-func (w *Watch) tagNames() []string {
+func (w *Probes) tagNames() []string {
 	names := make([]string, len(w.numbers))
 	for name, number := range w.numbers {
 		names[number] = name

@@ -37,7 +37,7 @@ func traceLevels(p *probes.Probe) int { return cmp.Or(p.Levels, defaultLevels) }
 
 // addTraces adds the methods that the roots of traces can call. Methods that belonged to a
 // trace before stay, switched off, so that raising the level again needs no weaving.
-func (w *Watch) addTraces(p *plan) {
+func (w *Probes) addTraces(p *plan) {
 	for _, probe := range p.Probes {
 		isOn := probe.Level >= probeset.Trace
 		if !isOn && !w.traced[probe.Name] {
@@ -71,7 +71,7 @@ func (p *plan) rootsOf(probe *probes.Probe) (roots []classfile.MethodRef) {
 }
 
 // mirror returns the calls in the loaded classes.
-func (w *Watch) mirror() *calltree.World {
+func (w *Probes) mirror() *calltree.World {
 	if count := w.classes.Len(); w.calls == nil || w.mirrored != count {
 		w.calls, w.mirrored = calltree.NewWorld(w.classes.Universe), count
 	}
@@ -81,7 +81,7 @@ func (w *Watch) mirror() *calltree.World {
 // addTrace adds the methods of a tree that are worth tracing, the nearest first. Methods
 // of other projects rank lower: if the limit is reached, the program's own methods are
 // more useful than those of a library.
-func (w *Watch) addTrace(p *plan, probe *probes.Probe, tree *calltree.Tree, isOn bool) {
+func (w *Probes) addTrace(p *plan, probe *probes.Probe, tree *calltree.Tree, isOn bool) {
 	own := make(map[string]bool)
 	met := make(map[classfile.MethodRef]bool)
 	for _, root := range p.rootsOf(probe) {
@@ -134,7 +134,7 @@ func (p *plan) expect(m classfile.MethodRef, left int) {
 // isWorth reports whether a method is worth tracing: no condition calls it, it is not too
 // small, and no probe records its calls already. A probe whose level was raised replaces
 // the spot that exists, which is switched off.
-func (w *Watch) isWorth(p *plan, m universe.Method) bool {
+func (w *Probes) isWorth(p *plan, m universe.Method) bool {
 	if p.Relied[m.MethodRef] || m.Owner.Reason != "" || p.Excluded(m.Owner.Name) != nil || !w.options.Small && isSmall(m) {
 		return false
 	}
@@ -208,7 +208,7 @@ var taskMethods = []string{"run", "call", "get", "apply", "accept", "compute", "
 // tasksOf returns the methods of tasks that the methods of a tree create for an executor
 // or a stage. The tree does not follow the JDK's own code, so it has only the constructors
 // of tasks. It contains lambdas already.
-func (w *Watch) tasksOf(tree *calltree.Tree) (tasks []classfile.MethodRef) {
+func (w *Probes) tasksOf(tree *calltree.Tree) (tasks []classfile.MethodRef) {
 	met := make(map[string]bool)
 	tree.Each(func(n *calltree.Node) {
 		if n.Name != "<init>" || n.JDK || met[n.Class] {

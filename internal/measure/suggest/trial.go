@@ -62,7 +62,7 @@ func Try(ctx context.Context, options Options, p *Proposal) (t *Trial, err error
 }
 
 // measure takes samples while probes are on, and sets what they cost and cover.
-func (o *observer) measure(ctx context.Context, p *Proposal, applied *liveprobes.Watch, t *Trial) (err error) {
+func (o *observer) measure(ctx context.Context, p *Proposal, applied *liveprobes.Probes, t *Trial) (err error) {
 	before, err := applied.Results()
 	if err != nil {
 		return err

@@ -27,7 +27,7 @@ type Rings struct {
 
 // NewReader returns a reader of the rings of a session. allow are names whose values are shown although they are those
 // of secrets; settle is how long a transaction waits for calls of other threads.
-func NewReader(s *session.Session, live *liveprobes.Watch, allow []string, settle time.Duration) *Reader {
+func NewReader(s *session.Session, live *liveprobes.Probes, allow []string, settle time.Duration) *Reader {
 	clock := Clock{Wall: time.Now(), Nanos: uint64(s.Now())}
 	return &Reader{session: s, Assembler: NewAssembler(Options{Names: live.Names, Redact: NewRedactor(allow), Clock: clock, Settle: settle})}
 }
