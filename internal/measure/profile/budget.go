@@ -204,7 +204,12 @@ func (b *budget) try(ctx context.Context, trial []*governed, r reading) error {
 	took := time.Since(began)
 	calls := make(map[uint32]uint64, len(trial))
 	for _, h := range trial {
-		calls[h.id] = callsOf(after, h.id) - callsOf(before, h.id)
+		if t := after.Methods[h.id]; t != nil {
+			calls[h.id] = t.Calls
+		}
+		if t := before.Methods[h.id]; t != nil {
+			calls[h.id] -= t.Calls
+		}
 	}
 	b.run.lock.Lock()
 	kept := b.governor.judge(trial, calls, took, r)
@@ -213,13 +218,6 @@ func (b *budget) try(ctx context.Context, trial []*governed, r reading) error {
 		b.run.late(h.method)
 	}
 	return b.apply(ctx)
-}
-
-func callsOf(s *arena.Summary, id uint32) uint64 {
-	if t := s.Methods[id]; t != nil {
-		return t.Calls
-	}
-	return 0
 }
 
 // seed puts the first hooks below roots that have none there yet.

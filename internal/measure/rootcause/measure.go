@@ -41,7 +41,7 @@ func (s *search) climb(ctx context.Context, spots []*spot) error {
 		return nil
 	}
 	why := fmt.Sprintf("%s on the call paths of %s", format.Plural(len(planned), "method"), format.Plural(len(spots), "hot spot"))
-	if err := s.weaveAndSettle(ctx, planned, why); err != nil {
+	if err := s.weave(ctx, planned, why); err != nil {
 		return err
 	}
 	s.enter(Climbing)
@@ -111,7 +111,7 @@ func (s *search) climbSurprises(ctx context.Context) error {
 	if len(planned) == 0 {
 		return nil
 	}
-	if err := s.weaveAndSettle(ctx, planned, fmt.Sprintf("%s that stacks did not show", format.Plural(len(planned), "caller"))); err != nil {
+	if err := s.weave(ctx, planned, fmt.Sprintf("%s that stacks did not show", format.Plural(len(planned), "caller"))); err != nil {
 		return err
 	}
 	of := make(map[*subject]int) // the spots for whose sake they get hooks
@@ -131,17 +131,8 @@ func (s *search) climbSurprises(ctx context.Context) error {
 	return s.allOff(ctx)
 }
 
-// weaveAndSettle puts hooks in and waits until the program runs as before.
-func (s *search) weaveAndSettle(ctx context.Context, subjects []*subject, why string) error {
-	s.isSettling = true
-	defer func() { s.isSettling = false }()
-	if err := s.weave(ctx, subjects, why); err != nil {
-		return err
-	}
-	return s.settle(ctx)
-}
-
-// weave puts the hooks of subjects in, switched off, in one batch.
+// weave puts the hooks of subjects in, switched off, in one batch, and waits until the
+// program runs as before.
 func (s *search) weave(ctx context.Context, subjects []*subject, why string) error {
 	var request session.Request
 	for _, one := range subjects {
@@ -170,7 +161,7 @@ func (s *search) weave(ctx context.Context, subjects []*subject, why string) err
 	for class := range classes {
 		s.redefined[class]++
 	}
-	return nil
+	return s.settle(ctx)
 }
 
 func (s *search) whyLeft(one *subject) string {
@@ -214,8 +205,6 @@ func (s *search) unhookAndSettle(ctx context.Context) error {
 		return nil
 	}
 	clear(s.claimed)
-	s.isSettling = true
-	defer func() { s.isSettling = false }()
 	installation, err := s.session.Unhook(ctx, request)
 	if err != nil {
 		return err
@@ -227,6 +216,8 @@ func (s *search) unhookAndSettle(ctx context.Context) error {
 // settle waits until code that got hooks is compiled again. Samples taken meanwhile do not
 // count.
 func (s *search) settle(ctx context.Context) error {
+	s.isSettling = true
+	defer func() { s.isSettling = false }()
 	err := overhead.ForRootCause.Wait(s.session.Read, func(d time.Duration) error { return s.pause(ctx, d) })
 	if err != nil {
 		return err

@@ -152,16 +152,6 @@ func (o *observer) countPicked(ctx context.Context, long time.Duration) error {
 	return o.take(ctx, counted, latest)
 }
 
-// recount counts candidates as their probes will be: timed.
-func (o *observer) recount(ctx context.Context, candidates []*Candidate, long time.Duration) error {
-	setAll(candidates, timeCalls)
-	counted, latest, err := o.untilSteady(ctx, candidates, long)
-	if err != nil {
-		return err
-	}
-	return o.take(ctx, counted, latest)
-}
-
 // take sets the rates and costs of candidates by what was counted.
 func (o *observer) take(ctx context.Context, counted, latest tallies) error {
 	inner, err := o.session.ClockCost(ctx)

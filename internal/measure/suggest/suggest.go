@@ -342,7 +342,12 @@ func (o *observer) rehearse(ctx context.Context, long time.Duration) error {
 	if err := o.settle(ctx); err != nil {
 		return err
 	}
-	return o.recount(ctx, o.rehearsed, long)
+	setAll(o.rehearsed, timeCalls) // as their probes will be
+	counted, latest, err := o.untilSteady(ctx, o.rehearsed, long)
+	if err != nil {
+		return err
+	}
+	return o.take(ctx, counted, latest)
 }
 
 func (o *observer) limits() Limits {
