@@ -23,6 +23,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 )
 
 // Expr is a parsed expression. It is immutable.
@@ -369,11 +371,5 @@ func (e *Error) Caret() string {
 	if e.Offset < end {
 		width = utf8.RuneCountInString(e.Text[e.Offset:end])
 	}
-	line := strings.Map(func(r rune) rune { // one column for each character
-		if r < ' ' || r == 0x7f {
-			return ' '
-		}
-		return r
-	}, e.Text)
-	return line + "\n" + strings.Repeat(" ", e.column()) + strings.Repeat("^", max(width, 1))
+	return pattern.Caret(e.Text, e.column(), max(width, 1))
 }

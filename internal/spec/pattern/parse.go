@@ -12,12 +12,21 @@ const maxPattern = 65535
 
 // Parse parses a pattern. The error is an [Error].
 func Parse(text string) (*Pattern, error) {
-	p := parser{text: removeBlanks(text)}
+	p := newParser(text)
 	pattern := p.pattern()
 	if p.err != nil {
 		return nil, p.err
 	}
 	return pattern, nil
+}
+
+func newParser(text string) *parser {
+	p := &parser{text: removeBlanks(text)}
+	if len(p.text) > maxPattern {
+		p.text = p.text[:40] + "…"
+		p.fail(0, "longer than 65535 bytes")
+	}
+	return p
 }
 
 // removeBlanks removes blanks around commas and at the ends. A blank between two letters
@@ -44,11 +53,6 @@ func (p *parser) fail(offset int, detail string) {
 
 func (p *parser) pattern() *Pattern {
 	pattern := &Pattern{text: p.text}
-	if len(p.text) > maxPattern {
-		p.text = p.text[:40] + "…"
-		p.fail(0, "longer than 65535 bytes")
-		return nil
-	}
 	start, end := 0, len(p.text)
 	if strings.HasPrefix(p.text, "!") {
 		pattern.exclude = true

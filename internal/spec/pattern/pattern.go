@@ -142,25 +142,15 @@ type ClassPattern struct {
 
 // ParseClass parses the pattern of a class. The error is an [Error].
 func ParseClass(text string) (*ClassPattern, error) {
-	p := parser{text: removeBlanks(text)}
-	pattern := p.class()
+	p := newParser(text)
+	if p.text == "" {
+		p.fail(0, "a class is expected here, as in com.acme.Order or com.acme.**")
+	}
+	pattern := &ClassPattern{text: p.text, segments: p.segments(0, len(p.text))}
 	if p.err != nil {
 		return nil, p.err
 	}
 	return pattern, nil
-}
-
-func (p *parser) class() *ClassPattern {
-	if len(p.text) > maxPattern {
-		p.text = p.text[:40] + "…"
-		p.fail(0, "longer than 65535 bytes")
-		return nil
-	}
-	if p.text == "" {
-		p.fail(0, "a class is expected here, as in com.acme.Order or com.acme.**")
-		return nil
-	}
-	return &ClassPattern{text: p.text, segments: p.segments(0, len(p.text))}
 }
 
 // String returns the pattern as it was written, without blanks.
@@ -275,12 +265,19 @@ func (e *Error) Error() string {
 }
 
 // Caret returns the text on one line and, below it, a caret that marks the error.
-func (e *Error) Caret() string {
-	line := strings.Map(func(r rune) rune { // one column for each character
+func (e *Error) Caret() string { return Caret(e.Text, e.Column()-1, 1) }
+
+// Caret returns a text on one line and, below it, carets that mark some columns.
+func Caret(text string, column, width int) string {
+	return OneLine(text) + "\n" + strings.Repeat(" ", column) + strings.Repeat("^", width)
+}
+
+// OneLine returns a text with one column for each character.
+func OneLine(text string) string {
+	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
 			return ' '
 		}
 		return r
-	}, e.Text)
-	return line + "\n" + strings.Repeat(" ", e.Column()-1) + "^"
+	}, text)
 }

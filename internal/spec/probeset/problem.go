@@ -39,12 +39,7 @@ func (p Problem) String() string {
 	if p.Remedy != "" {
 		s.WriteString("; " + p.Remedy)
 	}
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return ' '
-		}
-		return r
-	}, s.String())
+	return pattern.OneLine(s.String())
 }
 
 // Error is the problems of a set, by line; there is at least one.
