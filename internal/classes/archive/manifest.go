@@ -3,6 +3,8 @@ package archive
 import (
 	"archive/zip"
 	"bytes"
+	"path"
+	"slices"
 	"strings"
 )
 
@@ -14,10 +16,11 @@ func MainClass(jar string) string {
 		return ""
 	}
 	defer func() { _ = r.Close() }() // only read
-	f := lookup(&r.Reader, manifestName)
-	if f == nil {
+	at := slices.IndexFunc(r.File, func(f *zip.File) bool { return f.Name == manifestName })
+	if at < 0 {
 		return ""
 	}
+	f := r.File[at]
 	data, err := newUnpacker(int64(f.CompressedSize64)).read(f, f.Name, maxManifest)
 	if err != nil {
 		return ""
@@ -43,12 +46,7 @@ func isSignatureFile(name string) bool {
 	if !ok || strings.Contains(rest, "/") {
 		return false
 	}
-	for _, suffix := range []string{".SF", ".RSA", ".DSA", ".EC"} {
-		if strings.HasSuffix(rest, suffix) {
-			return true
-		}
-	}
-	return strings.HasPrefix(rest, "SIG-")
+	return strings.HasPrefix(rest, "SIG-") || slices.Contains([]string{".SF", ".RSA", ".DSA", ".EC"}, path.Ext(rest))
 }
 
 // signature returns a file that shows the jar is signed, "" where it is not.

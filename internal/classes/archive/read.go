@@ -147,15 +147,6 @@ func findInImage(name, entry string) (Entry, error) {
 	return Entry{Path: path, Data: slices.Clone(data)}, errFound
 }
 
-func lookup(r *zip.Reader, name string) *zip.File {
-	for _, f := range r.File {
-		if f.Name == name {
-			return f
-		}
-	}
-	return nil
-}
-
 // Limits that no real input reaches. Only unpacked entries count: entries copied as they
 // are cost nothing.
 const (

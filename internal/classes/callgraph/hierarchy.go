@@ -270,7 +270,7 @@ func (h *hierarchy) commit(d *draft) []change {
 	changes := []change{changed}
 	for i := range d.lambdas {
 		l := &d.lambdas[i]
-		if key := l.key(); !h.lambdas[key] {
+		if key := fmt.Sprint(l.supers, l.sigs, l.calls); !h.lambdas[key] {
 			h.lambdas[key] = true
 			changes = append(changes, change{class: h.addLambda(d.class, l, len(h.lambdas))})
 		}

@@ -70,12 +70,7 @@ func isPolymorphic(class, name string) bool {
 	if class != "java/lang/invoke/VarHandle" {
 		return polymorphic[class][name]
 	}
-	for _, mode := range accessModes {
-		if strings.HasPrefix(name, mode) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(accessModes, func(mode string) bool { return strings.HasPrefix(name, mode) })
 }
 
 func set(names ...string) map[string]bool {

@@ -188,10 +188,8 @@ func (r *reach) hitNative(id callID, target methodID) {
 		return
 	}
 	made := &r.made[id]
-	for _, known := range made.natives {
-		if known == target {
-			return
-		}
+	if slices.Contains(made.natives, target) {
+		return
 	}
 	made.natives = append(made.natives, target)
 	for _, caller := range made.callers {
@@ -334,15 +332,10 @@ func (r *reach) callBackOf(c classID, supers []classID) {
 // skippedDeclares reports whether one of the supertypes is skipped and declares a
 // method that can be overridden.
 func (h *hierarchy) skippedDeclares(supers []classID, s sigID) bool {
-	for _, super := range supers {
-		if !h.classes[super].skipped {
-			continue
-		}
-		if id, ok := h.declaration(super, s); ok && h.methods[id].virtual {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(supers, func(super classID) bool {
+		id, ok := h.declaration(super, s)
+		return h.classes[super].skipped && ok && h.methods[id].virtual
+	})
 }
 
 func (h *hierarchy) isFinalizer(s sigID) bool {

@@ -1,6 +1,7 @@
 package callgraph
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
@@ -530,29 +531,11 @@ func (r *reader) readLambda(index uint16, skipped bool) error {
 
 // returnedClass returns the class a descriptor returns, nil where it is none.
 func returnedClass(descriptor []byte) []byte {
-	for i, b := range descriptor {
-		if b == ')' && i+3 < len(descriptor) && descriptor[i+1] == 'L' {
-			return descriptor[i+2 : len(descriptor)-1]
-		}
+	_, class, found := bytes.Cut(descriptor, []byte(")L"))
+	if !found || len(class) < 2 {
+		return nil
 	}
-	return nil
-}
-
-// key identifies a lambda.
-func (l *draftLambda) key() string {
-	var key []byte
-	for _, c := range l.supers {
-		key = binary.BigEndian.AppendUint32(key, uint32(c))
-	}
-	key = append(key, '(')
-	for _, s := range l.sigs {
-		key = binary.BigEndian.AppendUint32(key, uint32(s))
-	}
-	key = append(key, ')')
-	for _, c := range l.calls {
-		key = binary.BigEndian.AppendUint32(key, uint32(c))
-	}
-	return string(key)
+	return class[:len(class)-1]
 }
 
 // A class that looks methods up, to make handles of them, most often names them in

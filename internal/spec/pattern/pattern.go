@@ -212,17 +212,9 @@ func (s *Set) Includes() []*Pattern { return s.include }
 // MatchClass reports whether the set can contain a method of the class. It is a cheap
 // check before a class is read.
 func (s *Set) MatchClass(internalName string) bool {
-	for _, p := range s.exclude {
-		if p.anyMethod() && p.MatchClass(internalName) {
-			return false
-		}
-	}
-	for _, p := range s.include {
-		if p.MatchClass(internalName) {
-			return true
-		}
-	}
-	return false
+	matches := func(p *Pattern) bool { return p.MatchClass(internalName) }
+	excludes := func(p *Pattern) bool { return p.anyMethod() && matches(p) }
+	return slices.ContainsFunc(s.include, matches) && !slices.ContainsFunc(s.exclude, excludes)
 }
 
 // Match reports whether the set contains a method.
