@@ -25,7 +25,6 @@ import (
 	"github.com/sonde-jvm/sonde/internal/classes/archive"
 	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/report/format"
-	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/weave/cache"
 	"github.com/sonde-jvm/sonde/internal/weave/pack"
@@ -102,7 +101,7 @@ func (c *packCommand) run(ctx context.Context) error {
 			d.Methods += f.Methods
 		}
 	}
-	return c.write(&d, planned)
+	return c.write(&d)
 }
 
 // checkOutput checks the output before the work is done.
@@ -134,7 +133,7 @@ func (c *packCommand) refuse(content *pack.Content, notes []string) error {
 	return errors.New("nothing was written: --strict, and something would have no hook")
 }
 
-func (c *packCommand) write(d *document.Pack, planned *build.Planned) error {
+func (c *packCommand) write(d *document.Pack) error {
 	if c.json {
 		return document.Write(c.out, d)
 	}
@@ -145,7 +144,8 @@ func (c *packCommand) write(d *document.Pack, planned *build.Planned) error {
 	if n := len(d.Left); n > 0 {
 		left = fmt.Sprintf(", %s left alone (sonde pack show --left)", format.Grouped(n))
 	}
-	_, err := fmt.Fprintf(c.out, "wrote %s: %s, %s%s%s\n", c.output, classesText(d.Classes, d.Methods), bytesText(int(d.Bytes)), left, c.wovenText(planned.Woven))
+	woven := wovenText(d.Woven, d.Cached, d.Cached+d.Missed > 0)
+	_, err := fmt.Fprintf(c.out, "wrote %s: %s, %s%s%s\n", c.output, classesText(d.Classes, d.Methods), bytesText(int(d.Bytes)), left, woven)
 	return err
 }
 
@@ -517,10 +517,6 @@ func (f *planCommand) image() (string, error) {
 		}
 	}
 	return "", nil
-}
-
-func (f *planCommand) wovenText(w session.Weavings) string {
-	return wovenText(w.Woven, w.Cached, w.Cached+w.Missed > 0)
 }
 
 // refusal says why no pack can be made; empty if one can.

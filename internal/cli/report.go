@@ -624,9 +624,11 @@ type attachRun struct {
 func (c *attachCommand) show(ctx context.Context, h *results.Reader) error {
 	defer ignoreBrokenPipe()()
 	r := newAttachRun(c, h)
-	if err := r.begin(); err != nil {
+	r.table.begin(monitor.Start(h.Now()))
+	if err := r.table.read(); err != nil {
 		return err
 	}
+	r.table.first = r.table.last // earlier calls are not shown
 	r.reportClasses()
 	var s waitLoop
 	s.endAfter(c.duration, time.Now())
@@ -648,16 +650,6 @@ func newAttachRun(c *attachCommand, h *results.Reader) *attachRun {
 		source: h, rows: r.watched, patternsOf: probeOf, costs: r.accountLine, describe: r.describe,
 	}
 	return r
-}
-
-// begin takes the first reading; earlier calls are not shown.
-func (r *attachRun) begin() error {
-	first, err := monitor.Take(r.results, monitor.Start(r.results.Now()), r.stall)
-	if err != nil {
-		return err
-	}
-	r.table.begin(first)
-	return nil
 }
 
 // sampleOf returns the largest sampling period of the probes.
