@@ -201,7 +201,7 @@ type Client struct {
 	uid  uint32 // to whom that Sonde must belong
 }
 
-// isDead reports whether nobody listens at a socket, or there is none, by the error of a
+// isDead reports whether no process listens at a socket, or there is none, by the error of a
 // dial. A busy socket is not dead.
 func isDead(err error) bool {
 	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, os.ErrNotExist)

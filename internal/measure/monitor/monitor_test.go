@@ -69,7 +69,7 @@ func TestTimesAreNeverBelowZero(t *testing.T) {
 	}
 }
 
-// TestTimesWithoutRoom has a method whose times found no room to be told apart.
+// TestTimesWithoutRoom has a method without room for the distribution of its times.
 func TestTimesWithoutRoom(t *testing.T) {
 	after := &Reading{At: second, Methods: map[uint32]*arena.Totals{pay: {Calls: 2, Timed: 2, Nanos: 60, Max: 40}}}
 	r := Between(Start(0), after, byPattern(), Options{}).Rows[0]
@@ -115,7 +115,7 @@ func TestManyStallsAreCountedAndSomeTold(t *testing.T) {
 	}
 	i := Between(Start(0), after, byPattern(), Options{Stall: time.Second})
 	if i.Total.Stalled != 3*MostStalls || len(i.Stalls) != MostStalls || i.Stalls[0].Thread != 1 {
-		t.Errorf("%d stalled, %d told, thread %d first", i.Total.Stalled, len(i.Stalls), i.Stalls[0].Thread)
+		t.Errorf("%d stalled, %d listed, thread %d first", i.Total.Stalled, len(i.Stalls), i.Stalls[0].Thread)
 	}
 }
 
@@ -188,7 +188,7 @@ func TestYoungCallsAreLookedAtOnce(t *testing.T) {
 	}
 }
 
-// TestReadingsAddUp has many readings between them tell what one would.
+// TestReadingsAddUp: many intervals add up to the whole.
 func TestReadingsAddUp(t *testing.T) {
 	sum := func(n int) *arena.Summary {
 		totals := &arena.Totals{Calls: uint64(3 * n), Timed: uint64(2 * n), Nanos: uint64(2000 * n), Max: uint64(1000 + n), Spread: spread()}

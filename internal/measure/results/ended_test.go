@@ -51,7 +51,7 @@ func give(t *testing.T, name string, user int) {
 	}
 }
 
-// taken tells which arena is taken for a number's, by its file's name.
+// taken returns the file name of the arena that is found for a PID.
 func taken(t *testing.T, pid int) (name string, notes []string, err error) {
 	t.Helper()
 	h, err := OfProcess(t.Context(), pid, "")
@@ -115,7 +115,7 @@ func TestForgedArenas(t *testing.T) {
 	}
 }
 
-// TestForgedForAnotherUser runs again as nobody, who is shown what is nobody's alone.
+// TestForgedForAnotherUser runs again as user nobody, who finds only that user's files.
 func TestForgedForAnotherUser(t *testing.T) {
 	const variable = "SONDE_TEST_HARVEST_PLACE"
 	own := fmt.Sprintf("sonde-%d-own.arena", ended)

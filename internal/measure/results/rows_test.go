@@ -21,7 +21,7 @@ const (
 
 var methods = []arena.Method{{ID: pay, Name: "a.Order.pay(I)V"}, {ID: charge, Name: "a.Pay.charge()V"}, {ID: idle, Name: "a.Order.idle()V"}}
 
-// shop has two threads that pay in three ways, one of which nobody knows.
+// shop has two threads that pay with three labels, one of which is unknown.
 func shop(t *testing.T) *arenatest.File {
 	t.Helper()
 	f := arenatest.Make(t, filepath.Join(t.TempDir(), "shop.arena"), arena.Owner{Target: 4711, Opened: time.Now(), Command: "pack /x/shop.pack"}, methods...)
@@ -117,7 +117,7 @@ func TestNamesOfAnotherArena(t *testing.T) {
 	}
 }
 
-// TestRowsOfAJVMThatHasEnded has calls under way that took nobody knows how long.
+// TestRowsOfAJVMThatHasEnded has running calls whose time is unknown.
 func TestRowsOfAJVMThatHasEnded(t *testing.T) {
 	l := readerOf(t, shop(t).Path)
 	l.State = Ended
@@ -153,12 +153,12 @@ func TestSourceOfIntervals(t *testing.T) {
 	}
 	_, results := texts(t, l)
 	if calls != 24 || len(under) != 1 || under[0] != results.Rows[3].Number {
-		t.Errorf("%d calls, under way %v, rows %+v", calls, under, results.Rows)
+		t.Errorf("%d calls, running %v, rows %+v", calls, under, results.Rows)
 	}
 }
 
-// TestDamageIsToldAndEndsNothing reads arenas that somebody has spoilt.
-func TestDamageIsToldAndEndsNothing(t *testing.T) {
+// TestDamageIsReported reads damaged arenas.
+func TestDamageIsReported(t *testing.T) {
 	for name, spoil := range map[string]func(f *arenatest.File){
 		"blocks":     func(f *arenatest.File) { f.Spoil("blocks", 1<<30) },
 		"a block":    func(f *arenatest.File) { f.Damage("blocks", 40, 0xff, 0xff, 0xff, 0x7f) },

@@ -235,8 +235,8 @@ func TestNonsenseIsHarmless(t *testing.T) {
 	}
 }
 
-// TestGapsTellWhatHooksTake has calls follow each other at once, as hooks let them.
-func TestGapsTellWhatHooksTake(t *testing.T) {
+// TestGapsShowTheCostOfHooks has calls that follow each other at once.
+func TestGapsShowTheCostOfHooks(t *testing.T) {
 	const inner, outer, own, calls = 30, 110, 100, 1000
 	for name, check := range map[string]struct {
 		pause            uint64 // what the caller does between calls
@@ -285,7 +285,7 @@ const (
 	generatedSpots = 40
 )
 
-// transaction makes one on a ring; some of it may be handed to the rings behind.
+// transaction creates a transaction on a ring; other rings may have parts of it.
 func (g *generator) transaction(ring uint32, others []uint32) {
 	g.next++
 	t := &Transaction{ID: uint64(ring)<<32 | g.next}
@@ -398,7 +398,7 @@ func generatedNames() *liveprobes.Names {
 	return names
 }
 
-// shape is all of a call that the records tell.
+// shape describes everything that records say about a call.
 func shape(c *Call) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "#%d@%d+%d t%d %v %v(", c.Spot, c.start, c.Measured, c.ring, c.Threw, c.Handed)
