@@ -142,9 +142,9 @@ func TestSpotsGoInAsClassesLoad(t *testing.T) {
 	})
 }
 
-// TestContextGoesAlongWithTasks has orders paid in other threads, which carry the
+// TestTasksCarryTheirContext pays orders in other threads, which carry the
 // context of the one that handed them over.
-func TestContextGoesAlongWithTasks(t *testing.T) {
+func TestTasksCarryTheirContext(t *testing.T) {
 	onJDKs(t, func(t *testing.T, jdk jvmtest.JDK) {
 		p := openPaths(t, jdk)
 		within := methodOf("pay", instrument.Watches, "within")
