@@ -402,9 +402,10 @@ func (r *run) mirrorSupertypes(ctx context.Context) error {
 	for {
 		wanted := make(map[string]bool)
 		read := 0
-		r.lock.Lock()
 		for _, name := range r.graph.Missing() {
+			r.lock.Lock() // for each class alone: a class that loads waits for this lock
 			file, isFirst := r.ask(name)
+			r.lock.Unlock()
 			if !isFirst {
 				continue
 			}
@@ -414,7 +415,6 @@ func (r *run) mirrorSupertypes(ctx context.Context) error {
 				read++
 			}
 		}
-		r.lock.Unlock()
 		if len(wanted) > 0 {
 			loaded, err := r.session.Prefetch(ctx, func(class string) bool { return wanted[class] }, nil)
 			if err != nil {
