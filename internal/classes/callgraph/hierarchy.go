@@ -376,8 +376,10 @@ func (h *hierarchy) closure(step func(*class) []classID, from ...classID) (found
 		}
 	}
 	add(from)
-	for i := 0; i < len(found); i++ {
-		add(step(&h.classes[found[i]]))
+	for next := 0; next < len(found); {
+		c := found[next]
+		next++
+		add(step(&h.classes[c])) // makes found longer
 	}
 	return found
 }

@@ -351,10 +351,12 @@ func (im *Image) resource(offset uint32) (resource, error) {
 	r.offset, r.compressed, r.size = values[attrOffset], values[attrCompressed], values[attrUncompressed]
 	var names [4]string // module, parent, base, extension
 	for i := range names {
-		at, ok := values[attrModule+i], false
-		if names[i], ok = im.text(at); !ok {
+		at := values[attrModule+i]
+		name, ok := im.text(at)
+		if !ok {
 			return r, im.defect("location", r.position, fmt.Sprintf("name at %d lies outside the strings", at))
 		}
+		names[i] = name
 	}
 	r.module, r.path = names[0], names[2]
 	if names[1] != "" {

@@ -36,7 +36,7 @@ func private(dir string, uid uint32) error {
 
 func checkPrivate(dir string, uid uint32) error {
 	info, err := os.Lstat(dir)
-	why := ""
+	var why string
 	switch {
 	case err != nil:
 		return err

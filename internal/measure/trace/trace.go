@@ -69,8 +69,8 @@ func (t *Trace) Slowest() (slowest *Transaction) {
 	return slowest
 }
 
-// TraceID returns a globally unique ID of a transaction. It is the same in all output formats.
-func TraceID(t Target, tx *Transaction) (id [16]byte) {
+// ID returns a globally unique ID of a transaction. It is the same in all output formats.
+func ID(t Target, tx *Transaction) (id [16]byte) {
 	text := []byte("sonde\x00" + t.Command + "\x00" + strconv.Itoa(t.PID))
 	text = binary.BigEndian.AppendUint64(text, uint64(tx.Begin.UnixNano()))
 	sum := sha256.Sum256(binary.BigEndian.AppendUint64(text, tx.ID))

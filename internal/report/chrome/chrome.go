@@ -106,7 +106,7 @@ func (p *printer) head(t *trace.Trace) {
 }
 
 func (p *printer) transaction(t *trace.Transaction) {
-	id := trace.TraceID(p.target, t)
+	id := trace.ID(p.target, t)
 	name := fmt.Sprintf("%x", id)
 	for c := range t.All() {
 		p.thread(c.Thread)

@@ -74,7 +74,7 @@ func newTrace(t *trace.Trace) Trace {
 
 // NewTransaction describes a transaction of a JVM.
 func NewTransaction(target cct.Target, t *trace.Transaction) Transaction {
-	id := trace.TraceID(target, t)
+	id := trace.ID(target, t)
 	d := Transaction{
 		TraceID: hex.EncodeToString(id[:]), Begin: t.Begin, Duration: t.Duration, Extent: t.Extent(),
 		Lost: t.Lost, Late: t.Late, Tags: t.Tags, Root: t.Root, Parts: t.Parts,

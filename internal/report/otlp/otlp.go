@@ -24,7 +24,7 @@ import (
 
 // spansOf returns the spans of a transaction. Their ids are the same every time.
 func spansOf(target trace.Target, t *trace.Transaction) []*tracepb.Span {
-	s := &spans{t: t, trace: trace.TraceID(target, t)}
+	s := &spans{t: t, trace: trace.ID(target, t)}
 	root := s.add(t.Root, nil)
 	for _, part := range t.Parts {
 		s.add(part, root)

@@ -151,11 +151,11 @@ func checkTree(t *testing.T, spans []*tracepb.Span) {
 
 func TestIDsAreTheSameEachTime(t *testing.T) {
 	a, b := tracetest.Sample(), tracetest.Sample()
-	if trace.TraceID(a.Target, a.Transactions[0]) != trace.TraceID(b.Target, b.Transactions[0]) {
+	if trace.ID(a.Target, a.Transactions[0]) != trace.ID(b.Target, b.Transactions[0]) {
 		t.Error("the same transaction has two ids")
 	}
 	b.Target.PID++
-	if trace.TraceID(a.Target, a.Transactions[0]) == trace.TraceID(b.Target, b.Transactions[0]) {
+	if trace.ID(a.Target, a.Transactions[0]) == trace.ID(b.Target, b.Transactions[0]) {
 		t.Error("transactions of two processes have one id")
 	}
 }

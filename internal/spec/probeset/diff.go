@@ -59,7 +59,7 @@ func rulesOf(s *Set) []entry {
 	return entries(s.Weave, (*Rule).fields, func(r *Rule) (string, string) { return r.name(), r.name() })
 }
 
-func (r *Rule) name() string { return strings.Join(textsOf(r.Classes), ", ") }
+func (u *Rule) name() string { return strings.Join(textsOf(u.Classes), ", ") }
 
 // orderOf returns the order of the rules that another set has, too. It matters because the
 // first rule that matches a class applies.
