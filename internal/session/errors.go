@@ -8,7 +8,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 )
 
-// HeldError reports that another Sonde, or the agent of a pack, owns the JVM.
+// HeldError reports that another Sonde, or the agent of a pack, holds the JVM.
 type HeldError struct {
 	PID    int
 	Holder string

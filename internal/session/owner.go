@@ -14,7 +14,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
-// An Owner is a Sonde that owns a JVM, or the agent of a pack, seen from another Sonde
+// An Owner is a Sonde that holds a JVM, or the agent of a pack, seen from another Sonde
 // through its arena, a file that the JVM has mapped.
 type Owner struct {
 	arena.Owner

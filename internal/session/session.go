@@ -1,25 +1,24 @@
-// Package session is one JVM under observation: it opens a session with the agent, puts
-// hooks in, reads what they measure, and restores the JVM. Everything Sonde changes in a
-// target is changed here.
+// Package session observes one JVM: it begins a session with the agent, installs hooks (code
+// that counts or times the calls of a method), reads what they measure, and restores the
+// JVM. No other package changes anything in the target.
 //
-// Weaving happens in answer to the JVM. The session asks for a batch of classes to be
-// retransformed; the JVM shows each class to the agent, the agent sends its bytes here and
-// gets the woven class back. Classes that load are shown in the same way. Hooks go in
-// switched off, and are switched on together when all are in. Which methods get which
-// hooks is decided by package instrument, and the bytes a class is woven from by package
-// original.
+// The session requests that the JVM retransform a batch of classes. The JVM passes the bytes
+// of each class to the agent, which sends them here and receives the woven class. Classes
+// that load later arrive in the same way. Hooks are installed switched off, and are all
+// switched on together when the last is installed. Package instrument decides which methods
+// get which hooks; package original decides from which bytes a class is woven.
 //
 // # Locks
 //
 // Locks are acquired in this order:
 //
 //	switching   held while a switch table is made and sent
-//	state.lock  everything the session knows, with the state of each class in classTable
-//	the locks of instrument.Weaver and arenaGrower, which are leaves
+//	state.lock  protects everything the session knows, including the state of each class (classTable)
+//	the locks of instrument.Weaver and arenaGrower: while one is held, no other is acquired
 //
-// switching is held while the agent is asked; state.lock and the leaves never are. An
-// answer to the JVM acquires all of them, so none is held while waiting for a batch.
-// Functions given by callers (Settings.Notice, Follower) are called without state.lock.
+// Code that answers the JVM acquires all of them, so none may be held while waiting for a
+// batch. Only switching may be held while waiting for another answer of the agent. Callbacks
+// (Settings.Notice, Follower) are called without holding state.lock.
 package session
 
 import (
@@ -43,7 +42,7 @@ import (
 
 // Settings configure a session.
 type Settings struct {
-	Command string        // shown to users who ask which Sonde owns the JVM, such as "sonde count"
+	Command string        // shown to users who ask which Sonde holds the JVM, such as "sonde count"
 	Lease   time.Duration // how long hooks outlive a Sonde that hangs; 0 for the default
 	Force   bool          // also weave classes that the JDK damages when they are redefined
 	Notice  func(string)  // receives messages for the user; may be nil
@@ -51,7 +50,7 @@ type Settings struct {
 	Cache   *cache.Cache  // where woven classes are kept; nil for none
 }
 
-// A Session is one Sonde's ownership of one JVM.
+// A Session observes one JVM, which no other Sonde can hold meanwhile.
 type Session struct {
 	*arena.Arena // what hooks measure, also after the JVM or the session has ended
 	settings     Settings

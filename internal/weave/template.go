@@ -45,8 +45,8 @@ func (t *Template) As(id int32) *Template {
 }
 
 // AfterSuper returns the same template with its prolog, in constructors, right after
-// the call of super(...) or this(...), where its blocks begin too: whatever happens
-// before, what the prolog begins is ended. Its prolog must not branch.
+// the call of super(...) or this(...), where its exception blocks begin too: so an epilog
+// always follows the prolog. The prolog must not branch.
 func (t *Template) AfterSuper() *Template {
 	later := *t
 	later.afterSuper = true

@@ -1,9 +1,9 @@
-// Package weave merges templates with target methods.
+// Package weave merges templates with target methods, called targets here.
 //
 // A template is a static Java method without arguments, compiled by any compiler. It calls
 // Template.target(), the sentinel, once: the code before it is the prolog, the code after it
-// the epilog. Weaving lifts both methods to lists of instructions and replaces the sentinel by
-// the target:
+// the epilog. Weaving turns both methods into lists of instructions (lifting) and replaces the
+// sentinel by the code of the target:
 //
 //	template              target            woven
 //	  long t = enter();                       enter; lstore t'
@@ -13,10 +13,10 @@
 //	    exit(t);                            E: lload t'; exit; load r; return
 //	  }                                     H: astore; lload t'; exit; athrow
 //
-// The template's local variables follow the target's, its constants are added to the target's
-// pool, its exception blocks enclose the target's, and the target's frames grow by the
-// template's variables that live across the target. Otherwise the target's instructions,
-// frames and tables do not change. Several templates nest: the first is the outermost.
+// The local variables of the template follow those of the target, the constants of the
+// template are added to the target's pool, and its exception blocks enclose those of the
+// target. The stack-map frames of the target also get the variables that the template uses
+// after the target. The rest of the target does not change. Templates nest, the first outermost.
 //
 // A template may contain placeholders for conditions and values, Template.condition(n) and
 // Template.value(n). Template.Bind replaces them by fragments made for one method; the result
@@ -24,14 +24,13 @@
 //
 // In a constructor the prolog runs first, and exception blocks begin after the call of
 // super(...) or this(...): no block may enclose code in which this is not yet initialised.
-// The prolog of a template can begin there too (AfterSuper), so that everything it begins is
-// ended.
+// With AfterSuper the prolog also runs after that call, so that an epilog always follows it.
 //
 // A template can also be woven around single calls inside a method, for instance calls of
-// native methods, which have no code of their own (Weaver.Sites). It then replaces the call,
-// inside all blocks that enclose the call, and the contents of the stack are stored in
-// variables while its epilog runs. Calls are wrapped before templates are woven around the
-// method.
+// native methods, which have no bytecode (Weaver.Sites). The template, with the call in it,
+// then replaces the call. Exception blocks that enclosed the call enclose the template too.
+// While the epilog runs, the values on the operand stack are stored in variables. Calls are
+// wrapped before templates are woven around the method.
 package weave
 
 import (

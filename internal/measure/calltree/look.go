@@ -33,7 +33,7 @@ type Options struct {
 	// Redefine makes the JVM redefine classes whose loaders have no file, to see them.
 	Redefine bool
 	Force    bool         // also put hooks into classes that the JDK damages by that
-	Command  string       // shown to users who ask which Sonde owns the JVM
+	Command  string       // shown to users who ask which Sonde holds the JVM
 	Cache    *cache.Cache // where woven classes are kept; may be nil
 	Notice   func(string)
 	Waiting  func(string) // receives what a slow end waits for; may be nil

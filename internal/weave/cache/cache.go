@@ -3,10 +3,10 @@
 //
 // An entry is found by its [Key], a hash of the class file, the templates, the requested
 // hooks and the version of the engine. Equal keys mean equal woven bytes, in every
-// process and on every machine, so entries never change: they are added and removed.
-// Woven code refers to methods by ids that are the same in every process, unless two
-// methods of one process collide. An entry therefore names the method of each id, and a
-// process that uses other ids does not use the entry ([Entry.Fits]).
+// process and on every machine, so an entry is never changed, only added or removed.
+// Woven code refers to methods by ids that are the same in every process, unless two methods
+// of a process have the same id and one gets another. An entry therefore records the method
+// of each id, and is not used by a process in which these ids differ ([Entry.Fits]).
 //
 // [Disk] is the store; [Cache] wraps it for commands, which must not fail or wait because
 // of the cache.
@@ -21,15 +21,15 @@
 //	DIR/evict    its lock is held while space is freed
 //
 // An entry is written to tmp and renamed when it is complete. Readers therefore see a
-// whole entry or none, and take no lock. Entries are not synced to the disk: a power
+// whole entry or none, and acquire no lock. Entries are not synced to the disk: a power
 // failure may leave a truncated one, which fails its checksum and is woven again.
 //
 // The size is raised before an entry appears and lowered after it is removed. A process
 // that is killed in between leaves a size that is too large, never one that is too small;
-// the next eviction counts again.
+// the next eviction computes it again.
 //
-// Entries are code that goes into programs, so directories and files that other users
-// could have written are refused.
+// Entries are code that programs will run, so Sonde refuses directories and files that other
+// users could have written.
 package cache
 
 import (

@@ -39,8 +39,8 @@ type Slot struct {
 	ID uint32
 }
 
-// Identify returns the id of a method in this process: weave.MethodID, unless two of its
-// methods collide.
+// Identify returns the id of a method in this process: weave.MethodID, unless
+// another method has the same.
 type Identify func(classfile.MethodRef) int32
 
 // Fits reports whether the ids in an entry are those of this process. An entry that does

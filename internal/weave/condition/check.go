@@ -8,19 +8,20 @@
 // # Values
 //
 // Package expr describes the syntax. $1 is the first argument; $name is the argument of that
-// name, if the class file has names; $this is the object. At the exit there are $return,
-// $exception and $elapsed, in nanoseconds (units: ns us ms s min). tx.name is a tag of the
-// transaction. A step .x reads the field x, or else calls the getter x(), getX() or isX().
+// name, if the class file has names; $this is the object. When the method exits, $return,
+// $exception and $elapsed are also available. $elapsed is in nanoseconds; constants can have a
+// unit (ns us ms s min). tx.name is a tag of the transaction. A step .x reads the field x, or
+// if there is none, calls the getter x(), getX() or isX().
 // [0] is an element of an array or list, ["key"] of a map. Arrays have .length; strings have
 // .length and .isEmpty(); collections have .size() and .isEmpty(). A constant of an enum is
-// written as CONSTANT or "CONSTANT". A pattern is a glob with * and ?.
+// written as CONSTANT or "CONSTANT". The pattern after matches is a glob with * and ?.
 //
 // # Meaning
 //
 // Every step is null-safe: if the object of a step is null, or an index is out of bounds,
-// there is no value. A comparison with a missing value is false, also with !=. x == null
+// there is no value. A comparison with a missing value is false, even with !=. x == null
 // asks whether there is no value, and x != null whether there is one. A boolean alone means
-// x == true. !, && and || are plain logic, so !($1.a > 3) is true where there is no $1.a.
+// x == true. !, && and || are two-valued logic, so !($1.a > 3) is true where there is no $1.a.
 // Comparisons of $return are false where the method threw; $exception is null where it
 // returned.
 //
@@ -32,7 +33,7 @@
 // An element of a collection is read only if the class of the collection is exactly one of a
 // list of known classes (compare.go). Otherwise the condition is undecided. It is also
 // undecided if an element is not of the declared class. Undecided conditions, and conditions
-// that throw, count as false; the template distinguishes and counts them.
+// that throw, are treated as false, and the hook counts them as undecided.
 //
 // # Safety
 //
@@ -45,15 +46,15 @@
 // override a getter with a method that is not pure: [Depends] lists what to check again.
 //
 // A getter is called, not copied, because its fields are mostly private to another class.
-// Therefore a getter with a hook, and the condition's own method, are refused: the hook would
-// count calls that the program does not make, and the method would call itself forever.
+// Therefore a condition must not call a getter that has a hook, which would count calls that the
+// program does not make, or the method that the condition is in, which would call itself forever.
 //
 // The code is spliced into a class of the program, which must still pass verification without
 // loading further classes. Therefore every field and call names the declared class of its
 // object; branches join only where variables hold the same types; and members that the JVM
-// would not let the class use are refused, by the JVM's own rules of access, with packages by
-// loader, nests and modules. An access that cannot be decided in advance fails inside the
-// condition, not in the verifier.
+// would not let the class use are refused, according to its access rules: run-time packages
+// (name and loader), nests and modules. An access that cannot be decided in advance fails inside
+// the condition, not in the verifier.
 package condition
 
 import (

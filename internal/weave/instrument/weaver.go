@@ -3,12 +3,11 @@
 // and a pack is built with it ahead of time. Both get the same bytes for the same
 // request, and share the cache of woven classes.
 //
-// Targets of hooks are named by patterns, by method (Hook, Site) or by spot (Spot).
-// For each class a selection picks the templates of every method; the resulting plan is
-// either found in the cache or woven.
+// The methods that get hooks are given by patterns, one by one (Hook, Site), or as spots, a
+// probe in a method (Spot). A plan states which templates each method of a class gets. The
+// class woven according to the plan comes from the cache, or is woven now.
 //
-// The locks of this package are leaves: none is held while code outside of the package
-// runs, except Settings.Notice.
+// Locks of this package are not held while code outside of the package runs.
 package instrument
 
 import (

@@ -1,4 +1,4 @@
-// Package original decides which bytes a class is woven from, and which bytes undo restores.
+// Package original decides from which bytes a class is woven, and which are restored at the end.
 //
 // The bytes that a JVM shows to a transformer are rebuilt from its own representation of the
 // class. That representation is incomplete, and some JDKs lose data that reflection needs.
@@ -27,7 +27,7 @@ type Input struct {
 // Choice is the bytes to weave a class from, and the bytes to restore.
 type Choice struct {
 	Weave   []byte // to be woven
-	Restore []byte // to be restored by undo; nil if the bytes that the JVM rebuilds lose nothing
+	Restore []byte // to be restored at the end; nil if the bytes that the JVM rebuilds lose nothing
 	// Unproven says why the file is not the class that runs; "" if it is, or was not needed.
 	Unproven string
 }

@@ -1,6 +1,6 @@
 // Package pack reads and writes packs: files that hold the woven form of a program's classes.
-// With a pack an agent weaves classes as they load, without a running Sonde
-// (docs/formats/pack.md).
+// With a pack, the agent replaces classes by their woven form as they load, without a running
+// Sonde (docs/formats/pack.md).
 //
 // The parts that the agent reads, the front and the deltas, are separate from the
 // description, which only Sonde reads. A woven class is stored as a delta to the original:

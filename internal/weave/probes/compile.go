@@ -1,9 +1,8 @@
-// Package probes compiles a set of probes to a plan: it finds the methods that probes,
-// sequences and tags name in the known classes, and compiles the conditions and captured
-// values for each. It needs no JVM, so the plan of live probes and of packs is the same.
-//
-// A set becomes a Request first, which depends on no class. Compile finds its spots, and
-// Load adds those of classes that load later.
+// Package probes compiles a probe set to a plan, a list of spots (one probe in one method):
+// it finds the methods that probes, sequences and tags name in the known classes, and
+// compiles conditions and captured values for each method. It needs no JVM, so live probes
+// and packs get the same plan. A set is first turned into a Request, which depends on no
+// class. Compile finds the spots of a Request, and Load adds spots in classes that load later.
 package probes
 
 import (

@@ -1,9 +1,9 @@
-// Package build weaves a set of probes into the classes of archives, without a JVM: for
-// packs, and to show in advance what would happen to each class.
+// Package build weaves a probe set into the classes of archives, without a JVM: for packs,
+// and to show in advance what would happen to each class.
 //
-// It is not known which classes a program will load, nor by which loaders. Therefore
-// conditions call no method that another class could override, and read no class of which
-// there are several; and every form of a class is woven. The archives are not modified.
+// It is not known which classes a program will load, nor by which loaders. Therefore a
+// condition cannot call a method that another class could override, or read a class that
+// exists in several forms; and every form of a class is woven. Archives are not modified.
 package build
 
 import (
