@@ -145,8 +145,8 @@ func (p ProbeCost) Call(rate float64, thin bool) float64 {
 }
 
 // How much work a program loses while discarded code is compiled again (RATIONALE, "How
-// does auto choose hooks?"). There is no recorded measurement of usualRecompiled and
-// firstRedefinition: they are estimates.
+// does --timing auto choose the methods that get hooks?"). There is no recorded measurement
+// of usualRecompiled and firstRedefinition: they are estimates.
 const (
 	// recompiledPart is the lost work as a part of the processor time that the compilers
 	// have used so far, if all hot code is discarded. It is bounded because most of what
