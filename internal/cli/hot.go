@@ -223,7 +223,7 @@ func (r *hotRun) watch(ctx context.Context) ending {
 		case err != nil:
 			r.failure = err
 			return endedLost
-		case r.once && r.hasEnough(batch.At, batch.At.Sub(began)):
+		case r.once && r.hasEnough(batch, batch.At.Sub(began)):
 			return endedDuration
 		}
 		return notEnded
@@ -232,14 +232,16 @@ func (r *hotRun) watch(ctx context.Context) ending {
 }
 
 // hasEnough reports whether the window is full and has samples. If nothing ran, up to two
-// more windows are taken, because a thread dump of a busy JVM may take long.
-func (r *hotRun) hasEnough(now time.Time, passed time.Duration) bool {
+// more windows are taken. Thread dumps of a busy JVM may take long and are far apart then:
+// a window is as long as the time between two of them, up to a minute.
+func (r *hotRun) hasEnough(batch sampler.Batch, passed time.Duration) bool {
 	const most = 3
 	length := r.hotCommand.window
 	if passed < length+hotLate {
 		return false
 	}
-	return passed >= most*length+hotLate || r.window.Table(now).Samples > 0
+	length = max(length, min(batch.Period, time.Minute))
+	return passed >= most*length+hotLate || r.window.Table(batch.At).Samples > 0
 }
 
 // show draws or writes the table if it is due.

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
+	"github.com/sonde-jvm/sonde/internal/jvm/sampler"
 	"github.com/sonde-jvm/sonde/internal/measure/hotspots"
 	"github.com/sonde-jvm/sonde/internal/report/html"
 )
@@ -114,5 +115,32 @@ func TestHotFlameTree(t *testing.T) {
 	}
 	if leaf := samples.Nodes[2]; leaf.Self != 30*20e6 || leaf.Kinds["compiled"] != 1 || samples.Methods[leaf.Method].Class != "com.acme.Cart" {
 		t.Errorf("%+v", leaf)
+	}
+}
+
+// TestOneWindowWaitsForThreadDumps checks that a window without samples is extended until
+// the next thread dumps are due, but not forever.
+func TestOneWindowWaitsForThreadDumps(t *testing.T) {
+	const window = 2 * time.Second
+	tests := []struct {
+		name           string
+		period, passed time.Duration
+		want           bool
+	}{
+		{"before the window is full", 100 * time.Millisecond, time.Second, false},
+		{"no samples in one window", 100 * time.Millisecond, 4 * time.Second, false},
+		{"no samples in three windows", 100 * time.Millisecond, 8 * time.Second, true},
+		{"no samples, dumps are slow", 10 * time.Second, 8 * time.Second, false},
+		{"no samples in three slow dumps", 10 * time.Second, 32 * time.Second, true},
+		{"no samples, dumps hardly ever end", time.Hour, 182 * time.Second, true},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			r := &hotRun{hotCommand: &hotCommand{window: window}, window: hotspots.NewWindow(window)}
+			batch := sampler.Batch{At: time.Now(), Period: test.period}
+			if got := r.hasEnough(batch, test.passed); got != test.want {
+				t.Errorf("after %v with dumps every %v: ended %v, want %v", test.passed, test.period, got, test.want)
+			}
+		})
 	}
 }

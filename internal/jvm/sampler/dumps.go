@@ -74,7 +74,7 @@ func (d *dumper) dump(ctx context.Context) (time.Duration, error) {
 	if reply.Code != 0 {
 		return 0, &Error{PID: d.jvm.JVM().PID, Kind: ErrRefused, Detail: firstLine(reply.Text)}
 	}
-	samples := d.reader.read(reply.Text, began)
+	samples := d.reader.read(reply.Text, time.Now())
 	pause := max(d.every-took, (dumpPart-1)*took)
 	d.lock.Lock()
 	defer d.lock.Unlock()
