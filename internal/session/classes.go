@@ -15,7 +15,7 @@ import (
 )
 
 // classTable is what the session knows of individual classes. state.lock guards it.
-// Class files of loaded classes are kept here so that hooks can be put in without asking
+// Class files of loaded classes are kept here so that hooks can be installed without asking
 // a class loader: a thread that waits for hooks may hold the loader's lock.
 type classTable struct {
 	names   map[string]*namedClasses

@@ -120,8 +120,8 @@ func (s *Session) installClasses(ctx context.Context, classes []*loadedClass, in
 	return nil
 }
 
-// install retransforms a batch. Where the JVM refuses it, the batch is halved until the
-// class at fault is alone. That class is reported and left alone; the others go in.
+// install retransforms a batch. If the JVM refuses it, install splits it in halves until it
+// finds the class that causes the failure. That class is reported and gets no hooks.
 func (s *Session) install(ctx context.Context, handles []uint32, installation *Installation) error {
 	before, _ := s.meter.Read()
 	installed, err := s.peer.Install(ctx, handles)

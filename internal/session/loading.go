@@ -32,7 +32,7 @@ func (s *Session) showLoading(ctx context.Context) error {
 	return s.explain(s.peer.Watch(ctx, filters, excludes))
 }
 
-// askAboutLoading shows a class that is loading to the follower.
+// askAboutLoading passes a class that is loading to the follower.
 func (s *Session) askAboutLoading(class control.Transform) {
 	if class.Handle != 0 || instrument.Exemption(class.Name) != "" {
 		return

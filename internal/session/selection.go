@@ -36,7 +36,7 @@ func (s *Session) selectClasses(ctx context.Context, classes []control.Class, pa
 			fetched = append(fetched, c)
 		}
 	}
-	// A class without a file stays: its methods are known when the JVM shows it.
+	// A class without a file stays: its methods are known when the JVM passes its bytes.
 	err = s.fetch(ctx, fetched, func(c *loadedClass) {
 		if c.file == nil || hasMatch(c.name, c.file, patterns) {
 			selected.picked = append(selected.picked, c)

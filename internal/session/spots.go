@@ -112,8 +112,8 @@ func (s *Session) addSpots(spots []instrument.Spot) {
 	}
 }
 
-// SwitchSpots sets what some spots do, by id, at one moment and without weaving. A spot
-// that is being put in does what it was requested to do until it is in.
+// SwitchSpots changes the settings of some spots, by id, at one moment and without weaving.
+// The setting of a spot that is being installed takes effect when it is installed.
 func (s *Session) SwitchSpots(ctx context.Context, changes map[uint32]arena.Probe) error {
 	s.switching.Lock()
 	defer s.switching.Unlock()
@@ -130,8 +130,8 @@ func (s *Session) SwitchSpots(ctx context.Context, changes map[uint32]arena.Prob
 }
 
 // sendSpots makes spots do what they should, at one moment: all of them, or those with
-// these ids. Those that are being put in stay off. It does not ask the JVM if they do
-// already. switching is held.
+// these ids. Spots that are being installed stay off. It sends nothing if nothing changes.
+// switching is held.
 func (s *Session) sendSpots(ctx context.Context, only []uint32) error {
 	s.state.lock.Lock()
 	t := &s.state.spots
@@ -174,7 +174,7 @@ func (s *Session) sendSpots(ctx context.Context, only []uint32) error {
 func (s *Session) SpotID(p instrument.Spot) uint32 { return s.weaver.SpotID(p) }
 
 // startHandOff makes tasks carry their context. Loaded classes become pending; others are
-// shown as they load.
+// woven as they load.
 func (s *Session) startHandOff(ctx context.Context) error {
 	if !s.weaver.AddHandOff() {
 		return nil

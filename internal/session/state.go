@@ -18,10 +18,10 @@ type Method struct {
 }
 
 // state is what the session knows: what was woven, what the agent was sent, and the
-// classes. Answers to the JVM write it from their own goroutines.
+// classes. Goroutines that answer the JVM write it.
 type state struct {
 	lock        sync.Mutex
-	installing  int // calls under way that put in hooks which go on together
+	installing  int // installations under way, whose hooks are switched on together
 	follower    *Follower
 	methods     map[uint32]Method // that have hooks
 	past        map[uint32]Method // that had hooks

@@ -69,8 +69,8 @@ func (s *Session) answer(ctx context.Context, class control.Transform) (_ contro
 	return control.Woven{New: woven, Original: choice.Restore}, woven != nil, err
 }
 
-// chooseBytes returns the bytes that a class is woven from. A class that is loading is
-// what the JVM shows, and is parsed only by the weaver.
+// chooseBytes returns the bytes that a class is woven from. For a class that is loading,
+// these are the bytes from the JVM, which only the weaver parses.
 func (s *Session) chooseBytes(class control.Transform) (original.Choice, error) {
 	if class.Handle == 0 {
 		return original.Choice{Weave: class.Bytes}, nil
@@ -81,8 +81,8 @@ func (s *Session) chooseBytes(class control.Transform) (original.Choice, error) 
 	return original.Choose(original.Input{JDK: s.jdk, File: file, Given: class.Bytes})
 }
 
-// switchLoaded switches the hooks of a class that is loading: its first call must find
-// them on. While hooks are put in that go on together, after the last batch, these do too.
+// switchLoaded switches the hooks of a class that is loading, before its first call. While
+// batches are installed, it leaves them off: they are switched on with those of the batches.
 func (s *Session) switchLoaded(ctx context.Context, off inactive) error {
 	s.state.lock.Lock()
 	isInstalling := s.state.installing > 0

@@ -36,7 +36,7 @@ func (p Patterns) MatchClass(class string) bool {
 }
 
 // A Hook is a method that gets a hook, and what the hook does. Without arena.On among
-// its flags the hook is put in and does nothing.
+// its flags the hook is installed and does nothing.
 type Hook struct {
 	classfile.MethodRef
 	Flags  arena.Flags

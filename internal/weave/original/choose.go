@@ -1,10 +1,10 @@
 // Package original decides from which bytes a class is woven, and which are restored at the end.
 //
-// The bytes that a JVM shows to a transformer are rebuilt from its own representation of the
+// The bytes that a JVM passes to a transformer are rebuilt from its own representation of the
 // class. That representation is incomplete, and some JDKs lose data that reflection needs.
 // The class file is complete, but the file that a loader finds need not be the class that
-// runs. Therefore the file is compared with the bytes that the JVM shows, and is used only if
-// it is proven to be the same class.
+// runs. Therefore the file is compared with these bytes, and is used only if it is proven to be
+// the same class.
 package original
 
 import (
@@ -21,7 +21,7 @@ import (
 type Input struct {
 	JDK   jdk.Version
 	File  []byte // the class file that the loader of the class finds; nil if there is none
-	Given []byte // the bytes that the JVM shows to a transformer
+	Given []byte // the bytes that the JVM passes to a transformer
 }
 
 // Choice is the bytes to weave a class from, and the bytes to restore.
@@ -49,7 +49,7 @@ func (d *Damage) Error() string {
 func Choose(in Input) (Choice, error) {
 	given, err := classfile.Parse(in.Given)
 	if err != nil {
-		return Choice{}, fmt.Errorf("the bytes that the JVM shows are not a class file: %w", err)
+		return Choice{}, fmt.Errorf("the bytes from the JVM are not a class file: %w", err)
 	}
 	choice := Choice{Weave: in.Given}
 	c := comparison{given: given, jdk: in.JDK}
@@ -80,7 +80,7 @@ func (c *comparison) damage(bug jdk.Bug, why string) *Damage {
 	return &Damage{Class: c.className(), JDK: c.jdk, Bug: bug, Why: why}
 }
 
-// withoutFile returns the damage of weaving the bytes that the JVM shows, without a file.
+// withoutFile returns the damage of weaving the bytes from the JVM, without a file.
 // The JVM keeps every constant, so a class whose pool lacks the name of an attribute never
 // had that attribute.
 func (c *comparison) withoutFile(why string) error {
@@ -159,9 +159,9 @@ func missingMember(file *classfile.Class, want []classfile.Member, given *classf
 	return ""
 }
 
-// graft adds to the shown class what only the file still has: the names of parameters, and
-// the components of a record. The indices of components stay valid because the shown
-// constants begin with those of the file.
+// graft adds to the class from the JVM what only the file still has: the names of parameters,
+// and the components of a record. The indices of components stay valid because the constants
+// from the JVM begin with those of the file.
 func (c *comparison) graft(names, record bool) ([]byte, error) {
 	if names {
 		if err := c.graftParameters(); err != nil {
@@ -235,7 +235,7 @@ func hasParameters(c *classfile.Class) bool {
 }
 
 // mayLoseParameters reports whether the JVM may have dropped MethodParameters of a class. A
-// class that is shown with some was not rebuilt, and is complete.
+// class that the JVM passes with some was not rebuilt, and is complete.
 func mayLoseParameters(c *classfile.Class) bool {
 	return !hasParameters(c) && anyMethodTakesParameters(c) && poolHolds(c, classfile.KindMethodParameters.String())
 }

@@ -12,19 +12,19 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvm/jdk"
 )
 
-// A comparison compares a class file with the class as the JVM shows it.
+// A comparison compares a class file with the bytes from the JVM.
 type comparison struct {
 	file, given *classfile.Class
 	jdk         jdk.Version
 
-	poolExtends  bool // the shown class has the file's constants at the same indices
+	poolExtends  bool // the class from the JVM has the file's constants at the same indices
 	onlyOperands bool // only operands of instructions differ
 }
 
 // prove returns the first difference between the file and the class that runs, or "". It
 // compares everything that a JVM keeps of a class. For anything else the file must be
 // trusted: invisible annotations, annotations of types inside bodies, Deprecated,
-// EnclosingMethod (kept, but not shown), attributes that the JVM does not know, and the order
+// EnclosingMethod (kept, but not passed on), attributes that the JVM does not know, and the order
 // of methods. Tables of local variables and SourceDebugExtension are kept only if an agent
 // asked for them before the class was loaded.
 func (c *comparison) prove() string {
@@ -345,7 +345,7 @@ func (c *comparison) sameInstructions(f, g []byte) bool {
 	return true
 }
 
-// comparePools requires that the shown constants begin with those of the file. More may
+// comparePools requires that the constants from the JVM begin with those of the file. More may
 // follow: redefinitions only append.
 func (c *comparison) comparePools() string {
 	f, g := &c.file.Pool, &c.given.Pool
