@@ -169,7 +169,7 @@ func (s *packedShop) takesOver() {
 		t.Errorf("%v, %+v", calls, report)
 	}
 	code, _, stderr := sonde(t, "attach", s.pid)
-	if code != exitError || !strings.Contains(stderr, "has no pack in it: start the program with the option that sonde env --pack FILE prints") {
+	if code != exitError || !strings.Contains(stderr, "uses no pack: start the program with the option that sonde env --pack FILE prints") {
 		t.Errorf("exit code %d, %s", code, stderr)
 	}
 }
@@ -198,7 +198,7 @@ func TestPackThatIsRefusedLive(t *testing.T) {
 	classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{"testdata/applied/Shop.java"}})
 	without := jvmtest.Start(t, jdk, jvmtest.Launch{Args: []string{"-javaagent:" + jar + "=pack=" + damaged, "-cp", classes, "applied.Shop"}})
 	code, _, stderr := sonde(t, "attach", strconv.Itoa(without.PID))
-	if code != exitError || !strings.Contains(stderr, "was started with a pack, and runs without it: "+damaged+" is damaged") {
+	if code != exitError || !strings.Contains(stderr, "was started with a pack, but the agent does not use it: "+damaged+" is damaged") {
 		t.Errorf("exit code %d, %s", code, stderr)
 	}
 	if code, out, _ := sonde(t, "status", strconv.Itoa(without.PID)); code != exitOK || !strings.Contains(out, damaged+" is damaged") {

@@ -437,7 +437,7 @@ func unfit(err error) error {
 	row := results.ParseRow(wrong.First.Method)
 	where := rowName(&row, map[string]bool{row.Class + "." + row.Name: true})
 	if wrong.Methods > 1 {
-		where = fmt.Sprintf("it fits none of %d methods; %s", wrong.Methods, where)
+		where = fmt.Sprintf("none of %d methods qualifies; for example, %s", wrong.Methods, where)
 	}
 	if wrong.What != "probe "+probeName {
 		where = wrong.What + ": " + where

@@ -318,10 +318,10 @@ func proposalLines(p *suggest.Proposal) []string {
 		if p.More > 0 {
 			lines = append(lines, fmt.Sprintf("%s more qualify: --most raises the number of lines", format.Count(p.More, "method", "methods")))
 		}
-		return append(lines, "nothing ran, so the number of calls is unknown and no budget can be kept; sonde observe PID counts calls")
+		return append(lines, "the program did not run, so the number of calls is unknown and no budget can be kept; sonde observe PID counts calls")
 	}
 	lines := []string{
-		fmt.Sprintf("covers %s of the time above the leaf, according to %s in %s", format.Percent(p.Coverage), format.Count(p.Samples, "sample", "samples"), format.Duration(p.Sampled)),
+		fmt.Sprintf("coverage: in %s of %s taken in %s, the running method was called, directly or not, by a method with a probe", format.Percent(p.Coverage), format.Count(p.Samples, "sample", "samples"), format.Duration(p.Sampled)),
 		fmt.Sprintf("expected to cost %s of the program's processor time, at %.0f ns per call; the budget is %s", format.Percent(p.Cost), p.Nanos, format.Percent(p.Budget)),
 	}
 	for i := range p.Choices {
@@ -354,7 +354,7 @@ func trialLines(p *suggest.Proposal, t *suggest.Trial) []string {
 	lines := []string{
 		fmt.Sprintf("applied for %s: hooks in %s, %s", format.Duration(t.Took), format.Count(t.Methods, "method", "methods"), format.Count(int(t.Calls), "call", "calls")),
 		fmt.Sprintf("cost %s of the program's processor time, %s", format.Percent(t.Cost), budget),
-		fmt.Sprintf("covered %s of the time above the leaf, according to %s", format.Percent(t.Coverage), format.Count(t.Samples, "sample", "samples")),
+		fmt.Sprintf("coverage: in %s of %s, the running method was called, directly or not, by a method with a probe", format.Percent(t.Coverage), format.Count(t.Samples, "sample", "samples")),
 	}
 	lines = append(lines, bareLines(t.Bare)...)
 	for _, left := range t.Left {

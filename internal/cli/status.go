@@ -160,7 +160,7 @@ func writeStatus(out io.Writer, d *document.Status, owners []*ownerStatus, top, 
 		t.write(out, top, width)
 	}
 	if d.PackProblem != "" {
-		_, _ = fmt.Fprintf(out, "the program was started with a pack but runs without it: %s\n", format.Printable(d.PackProblem))
+		_, _ = fmt.Fprintf(out, "the program was started with a pack, but the agent does not use it: %s\n", format.Printable(d.PackProblem))
 	}
 	if d.Standby {
 		_, _ = fmt.Fprintln(out, "an agent that was loaded at the start (-javaagent) waits for a command")

@@ -105,7 +105,7 @@ func TestWalkKeepsWhatWasFound(t *testing.T) {
 	if !strings.Contains(out, "Cause: com.shop.cart.Cart.total spends 70 %") {
 		t.Errorf("%s", out)
 	}
-	for _, want := range []string{"6s: looking for hot spots, 500 samples", "6s: climbing, level 2, ", "6s: climbing, level 3, ", "removing the hooks", "note: left? alone", "wrote "} {
+	for _, want := range []string{"6s: sampling to find hot spots, 500 samples", "6s: climbing, level 2, ", "6s: climbing, level 3, ", "removing the hooks", "note: left? alone", "wrote "} {
 		if !strings.Contains(stderr, want) {
 			t.Errorf("%q is missing:\n%s", want, stderr)
 		}

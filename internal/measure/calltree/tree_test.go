@@ -127,11 +127,11 @@ func TestNoMethod(t *testing.T) {
 	for pattern, want := range map[string]string{
 		"shop.Desk.serv":          "shop.Desk.serv matches shop.Desk, but no method of it; it has serve",
 		"shop.Desk":               "shop.Desk is a class, and no method of it was named: shop.Desk.* is every method",
-		"desk.serve":              "no loaded class matches desk.serve; loaded is shop.Desk",
+		"desk.serve":              "no loaded class matches desk.serve; similar loaded classes are shop.Desk",
 		"a.B.c":                   "no loaded class matches a.B.c: it may not have been used yet",
-		"shop.Desk.chip":          "shop.Desk.chip is native, and has no code to look into",
+		"shop.Desk.chip":          "shop.Desk.chip is native and has no bytecode",
 		"shop.Desk$Shape.area":    "implement it are shop.Desk$Circle.area, shop.Desk$Never.area, shop.Desk$Square.area, shop.Desk$Tall.area",
-		"shop.Desk$Lonely.cry":    "shop.Desk$Lonely.cry has no code to look into, and no loaded class implements it",
+		"shop.Desk$Lonely.cry":    "shop.Desk$Lonely.cry has no bytecode, and no loaded class implements it",
 		"shop.Desk.helper(short)": "shop.Desk.helper(short) matches shop.Desk, but no method of it; it has helper",
 	} {
 		_, err := w.Find(parsed(t, pattern))

@@ -75,7 +75,7 @@ func (t Thread) String() string {
 		name = fmt.Sprintf("thread %d", t.ID)
 	}
 	if t.Virtual {
-		name += " (virtual threads in turn)"
+		name += " (shared by virtual threads)"
 	}
 	return name
 }

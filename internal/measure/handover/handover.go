@@ -1,11 +1,11 @@
 // Package handover lets a Sonde talk to the Sonde that holds a JVM: ask which probes it has
-// applied, pass it other ones, and make it leave the JVM.
+// applied, pass it other ones, and make it remove its hooks and end.
 //
 // The Sonde that holds a JVM listens at a Unix socket in a directory of its own user, mode
 // 0700: $XDG_RUNTIME_DIR/sonde if that exists, otherwise /tmp/sonde-UID. The socket's name
 // identifies the JVM: jvm-PID-START.sock, with the start of the process in clock ticks, so
-// that it never means another process. Both ends check with the kernel that the other end
-// belongs to the same user or to root.
+// that it never denotes a later process with the same PID. Both ends check with the kernel
+// that the other end belongs to the same user or to root.
 //
 // A call is one request and one answer, each a JSON object on a line. Lines and waits are
 // bounded:
@@ -15,7 +15,7 @@
 //	{"sonde":1,"ask":"save"}    {"sonde":1,"probes":"version: 1\n…"}
 //	{"sonde":1,"ask":"status"}  {"sonde":1,"status":{…}}
 //	{"sonde":1,"ask":"end"}     {"sonde":1}, after it has left the JVM
-//	anything else               {"sonde":1,"error":"…"}
+//	unknown or failed           {"sonde":1,"error":"…"}
 package handover
 
 import (
@@ -134,10 +134,10 @@ func writeLine(to io.Writer, value any) error {
 }
 
 // ErrNone says that no Sonde answers for the JVM.
-var ErrNone = errors.New("no sonde apply holds it")
+var ErrNone = errors.New("no sonde apply holds this JVM")
 
 // ErrNoAnswer says that the answer of the other Sonde could not be read or understood.
-var ErrNoAnswer = errors.New("the Sonde that holds it sent no valid answer")
+var ErrNoAnswer = errors.New("the Sonde that holds this JVM sent no valid answer")
 
 // errGone says that a directory was removed while this process waited for its lock.
 var errGone = errors.New("the directory is gone")
@@ -146,7 +146,7 @@ var errGone = errors.New("the directory is gone")
 var ErrHeld = errors.New("another sonde apply holds")
 
 // ErrUnsafe says that a directory cannot be trusted.
-var ErrUnsafe = errors.New("remove it, or set XDG_RUNTIME_DIR to a directory of your own")
+var ErrUnsafe = errors.New("Sonde cannot use it; remove it, or set XDG_RUNTIME_DIR to a directory of your own")
 
 // checkPeer returns an error unless the other end belongs to a user or to root.
 func checkPeer(conn *net.UnixConn, user uint32) error {
@@ -233,7 +233,7 @@ func Find(ctx context.Context, places Places, target Target, jvmUser uint32) (*C
 func (c *Client) Apply(ctx context.Context, set *probeset.Set, dryRun bool) (*Outcome, error) {
 	a, err := c.ask(ctx, request{Ask: askApply, Probes: string(set.YAML()), DryRun: dryRun}, answerPatience)
 	if err == nil && a.Outcome == nil {
-		err = fmt.Errorf("%w: no outcome", ErrNoAnswer)
+		err = fmt.Errorf("%w: it contains no result of the change", ErrNoAnswer)
 	}
 	return a.Outcome, err
 }
@@ -258,7 +258,7 @@ func (c *Client) Status(ctx context.Context) (*Status, error) {
 		return nil, err
 	}
 	if a.Status == nil {
-		return nil, fmt.Errorf("%w: no status", ErrNoAnswer)
+		return nil, fmt.Errorf("%w: it contains no status", ErrNoAnswer)
 	}
 	return a.Status, nil
 }
@@ -277,7 +277,7 @@ func (c *Client) ask(ctx context.Context, q request, patience time.Duration) (a 
 		return a, ErrNone
 	}
 	if err != nil {
-		return a, fmt.Errorf("calling the Sonde that holds it: %w", err)
+		return a, fmt.Errorf("the Sonde that holds this JVM does not answer: %w", err)
 	}
 	conn := dialed.(*net.UnixConn)
 	defer func() { _ = conn.Close() }()
@@ -301,7 +301,7 @@ func (c *Client) ask(ctx context.Context, q request, patience time.Duration) (a 
 	case a.Error != "":
 		return a, errors.New(a.Error)
 	case a.Sonde != protocol:
-		return answer{}, fmt.Errorf("%w: it speaks protocol %d, this one %d", ErrNoAnswer, a.Sonde, protocol)
+		return answer{}, fmt.Errorf("%w: it uses protocol %d, this Sonde %d; use the same version of Sonde for both", ErrNoAnswer, a.Sonde, protocol)
 	}
 	return a, nil
 }

@@ -100,7 +100,7 @@ func (h *Holder) Apply(ctx context.Context, set *probeset.Set, dryRun bool) (*Ou
 	defer context.AfterFunc(h.stays, cancel)()
 	report, err := h.Probes.Apply(ctx, set)
 	if h.stays.Err() != nil {
-		return nil, errors.New("that Sonde is about to end: try again after that")
+		return nil, errors.New("the Sonde that holds this JVM is ending: try again in a moment")
 	}
 	if err != nil {
 		return nil, h.options.Explain(err)

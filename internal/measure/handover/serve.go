@@ -57,7 +57,7 @@ func Listen(ctx context.Context, places Places, target Target, holding Holding) 
 	for _, dir := range places.toListen(uid) {
 		path := filepath.Join(dir, target.socket())
 		if len(path) > longestPath {
-			failed = errors.Join(failed, fmt.Errorf("%s is too long for a socket", path))
+			failed = errors.Join(failed, fmt.Errorf("the path %s is too long for a Unix socket: set XDG_RUNTIME_DIR to a shorter one", path))
 			continue
 		}
 		listener, err := bind(ctx, dir, path, target, uid)
@@ -101,7 +101,7 @@ func bind(ctx context.Context, dir, path string, target Target, uid uint32) (*ne
 		case !answers(ctx, name):
 			_ = os.Remove(name)
 		case name == path:
-			return nil, fmt.Errorf("%w process %d: sonde apply --end %d ends it", ErrHeld, target.PID, target.PID)
+			return nil, fmt.Errorf("%w process %d: sonde apply --end %d ends that command", ErrHeld, target.PID, target.PID)
 		}
 	}
 	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
@@ -166,7 +166,7 @@ func (s *Server) answer(conn *net.UnixConn) {
 		return
 	}
 	if q.Sonde != protocol {
-		reply(conn, &answer{Error: fmt.Sprintf("this Sonde speaks protocol %d, not %d: use the same version for both", protocol, q.Sonde)})
+		reply(conn, &answer{Error: fmt.Sprintf("the Sonde that holds this JVM uses protocol %d, not %d: use the same version of Sonde for both", protocol, q.Sonde)})
 		return
 	}
 	reply(conn, s.respond(&q))
@@ -185,7 +185,7 @@ func (s *Server) respond(q *request) *answer {
 		case <-s.over:
 			return &answer{}
 		case <-time.After(endPatience):
-			return &answer{Error: "it has not ended yet"}
+			return &answer{Error: "the Sonde that holds this JVM is still removing its hooks; sonde status PID shows when it has finished"}
 		}
 	}
 	s.turn.Lock()

@@ -45,7 +45,7 @@ func checkPrivate(dir string, uid uint32) error {
 	case owner(info) != uid:
 		why = fmt.Sprintf("belongs to user %d, not to %d", owner(info), uid)
 	case info.Mode().Perm()&0o077 != 0:
-		why = fmt.Sprintf("is open to others (%v)", info.Mode().Perm())
+		why = fmt.Sprintf("can be accessed by other users (%v)", info.Mode().Perm())
 	default:
 		return nil
 	}

@@ -84,7 +84,7 @@ func TestApplyAgain(t *testing.T) {
 	if len(f.spots) != 1 || len(f.requests[1].Remove.Spots) != 2 || len(w.Set().Probes) != 1 {
 		t.Errorf("%v", f.spots)
 	}
-	if err := w.End(t.Context(), "pay"); err == nil || !strings.Contains(err.Error(), "there is no probe pay; there is place") {
+	if err := w.End(t.Context(), "pay"); err == nil || !strings.Contains(err.Error(), "there is no probe pay; the probes are place") {
 		t.Error(err)
 	}
 	// A position that meant something else before resets paths.
@@ -319,7 +319,7 @@ func TestLoading(t *testing.T) {
 			t.Errorf("%s goes on: %v", member, s.Flags)
 		}
 	}
-	if len(notices) != 2 || !strings.Contains(strings.Join(notices, "\n"), "shop.Pay.charge(Lshop/Customer;I)Z is no longer measured by probe p: class shop.Vip has loaded, and condition, column") {
+	if len(notices) != 2 || !strings.Contains(strings.Join(notices, "\n"), "probe p was switched off in shop.Pay.charge(Lshop/Customer;I)Z, because class shop.Vip was loaded: condition, column") {
 		t.Errorf("%q", notices)
 	}
 	results, err := w.Results()

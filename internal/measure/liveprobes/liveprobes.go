@@ -1,9 +1,9 @@
 // Package liveprobes keeps a set of probes applied to a running JVM, also in classes that
 // load later.
 //
-// A set is compiled to a plan before anything is installed. The plan is a list of spots.
-// Applying it weaves new spots, removes old ones and switches those whose setting has
-// changed.
+// A set is compiled to a plan before anything is installed. The plan is a list of spots: one
+// probe, with one of its sequences, in one method. Applying the plan weaves new spots,
+// removes old ones, and changes the switches of spots whose settings have changed.
 package liveprobes
 
 import (
@@ -296,7 +296,7 @@ func (w *Probes) alter(ctx context.Context, name string, change func(probes []pr
 		for _, p := range set.Probes {
 			names = append(names, p.Name)
 		}
-		return fmt.Errorf("%w %s; there is %s", errNoProbe, name, strings.Join(names, ", "))
+		return fmt.Errorf("%w %s; the probes are %s", errNoProbe, name, strings.Join(names, ", "))
 	}
 	set.Probes = change(set.Probes, at)
 	_, err := w.apply(ctx, &set)

@@ -137,7 +137,7 @@ func (w *Probes) checkAgain(p *plan, class *universe.Class) {
 			w.applied[s.FullName()] = s.Spot
 			off = append(off, w.target.SpotID(s.Spot))
 		}
-		w.notice(fmt.Sprintf("%s is no longer measured by %s: class %s has loaded, and %v", s.Method, s.Owner(), strings.ReplaceAll(class.Name, "/", "."), err))
+		w.notice(fmt.Sprintf("%s was switched off in %s, because class %s was loaded: %v", s.Owner(), s.Method, strings.ReplaceAll(class.Name, "/", "."), err))
 	}
 	w.switchOff(off)
 }

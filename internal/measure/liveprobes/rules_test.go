@@ -34,7 +34,7 @@ func TestRulesOfLoadedClasses(t *testing.T) {
 	}{
 		{probeset.Static, ""},
 		{probeset.Dynamic, ""},
-		{probeset.Load, "shop.Pay: rule shop.Pay says load, and it was loaded already"},
+		{probeset.Load, "shop.Pay: rule shop.Pay says load, and the class was already loaded"},
 		{probeset.Never, "shop.Pay: rule shop.Pay says never"},
 	} {
 		f := newFake(t)
@@ -65,7 +65,7 @@ func TestRulesOfLoadingClasses(t *testing.T) {
 	}{
 		{probeset.Static, ""},
 		{probeset.Load, ""},
-		{probeset.Dynamic, "shop.Mock: rule shop.M* says dynamic, so the next sonde apply puts hooks in"},
+		{probeset.Dynamic, "shop.Mock: rule shop.M* says dynamic, so the class gets hooks at the next sonde apply"},
 		{probeset.Never, "shop.Mock: rule shop.M* says never"},
 	} {
 		f := newFake(t)
@@ -146,14 +146,14 @@ func TestRulesOfAnchorsAndTags(t *testing.T) {
 	}
 	report := apply(t, w, set)
 	want := []string{
-		"probe pay does not act within shop.Web.handle >> shop.Order.*: shop.Web, which shop.Web.handle names, has no hooks: rule shop.Web says never",
+		"probe pay measures nothing within shop.Web.handle >> shop.Order.*, because shop.Web (matched by shop.Web.handle) gets no hooks: rule shop.Web says never",
 		"tag tier has no value: shop.Web, where it is read, has no hooks: rule shop.Web says never",
 		"context and tags do not follow tasks to other threads: rule java.util.concurrent.** says never",
 	}
 	if !slices.Equal(notices, want) || !slices.Equal(report.Warnings, want) {
 		t.Errorf("have %q\nwant %q", notices, want)
 	}
-	if got := leftBy(report.Probes[0].LeftOut); !slices.Equal(got, []string{"shop.Web: rule shop.Web says never: its methods do not count for within shop.Web.handle >> shop.Order.*"}) {
+	if got := leftBy(report.Probes[0].LeftOut); !slices.Equal(got, []string{"shop.Web: rule shop.Web says never; its methods are ignored in within: shop.Web.handle >> shop.Order.*"}) {
 		t.Errorf("%q", got)
 	}
 	if got := leftBy(report.Tags[0].LeftOut); !slices.Equal(got, []string{"shop.Web: rule shop.Web says never"}) {

@@ -45,7 +45,7 @@ const (
 	firstTries = 10
 )
 
-var errNotCalibrated = errors.New("the JVM is too busy to measure the cost of hooks: try again, or give it more processor time")
+var errNotCalibrated = errors.New("the cost of hooks could not be measured because the JVM got too little processor time: try again, or give it more processor time")
 
 // NewCalibrator makes the first calibration, without which there are no times.
 func NewCalibrator(ctx context.Context, s *session.Session) (*Calibrator, error) {

@@ -1,12 +1,11 @@
-// Package overhead is the one model of what measuring costs a program: a call of a hooked
-// method, a class that is redefined, and the time until the JIT compilers have replaced
-// the code that a redefinition discarded.
+// Package overhead estimates what measuring costs a program: for each call of a method with
+// a hook, for each redefined class, and until the JIT compilers have replaced the code that
+// a redefinition discarded.
 //
 // Costs per call have two parts. What a hook costs in a loop is measured in the target
-// (Calibrator, MeasureProbe). What a call costs on top of that when other code runs
-// between two calls, so that the hook and its counters are in no cache, cannot be
-// measured there; the constants of Plain and Probe come from comparing programs with
-// their unhooked twins.
+// (Calibrator, MeasureProbe). If other code runs between two calls, the hook and its counters
+// are in no cache, and a call costs more. This cannot be measured in the target: the constants
+// of Plain and Probe were determined by running programs with and without hooks.
 package overhead
 
 import (

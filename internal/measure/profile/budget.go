@@ -388,26 +388,26 @@ func (b *budget) explain(p *cct.Profile, v view) {
 		switch {
 		case h.mode == untried:
 			waiting++
-			q.Reason = "there was no time to try its hook, so it stayed off: its time is included in its callers"
+			q.Reason = "there was no time to try its hook, so it stayed off; the method's time is included in that of its callers"
 		case h.mode == on && (h.root || q.On >= v.took()):
 			continue
 		case h.mode == on:
-			q.Reason = "its hook was chosen during the run: its earlier time is included in its callers"
+			q.Reason = "its hook was switched on during the run; the method's earlier time is included in that of its callers"
 		}
 		p.Quiet = append(p.Quiet, q)
 	}
 	note := func(format string, args ...any) { p.Notes = append(p.Notes, fmt.Sprintf(format, args...)) }
 	if b.governor.denied {
-		note("deeper calls have no hooks: another round of hooks would not fit the budget (--timing exact has them all)")
+		note("some callees have no hooks, because installing more would exceed the budget (--timing exact installs all)")
 	}
 	if waiting > 0 {
-		note("there was no time to try the hooks of %s: their time is included in their callers", format.Plural(waiting, "method"))
+		note("there was no time to try the hooks of %s; their time is included in that of their callers", format.Plural(waiting, "method"))
 	}
 	if len(b.tooCentral) > 0 {
-		note("no hooks in %s whose classes are inlined into much of the running code: changing them would exceed the budget (raise --budget, or use --timing exact); their time is included in their callers", format.Plural(len(b.tooCentral), "method"))
+		note("%s got no hooks, because their classes are inlined into much of the running code and changing them would exceed the budget (raise --budget, or use --timing exact); their time is included in that of their callers", format.Plural(len(b.tooCentral), "method"))
 	}
 	if len(b.tooSmall) > 0 {
-		note("no hooks in %s too small to be worth one: their time is included in their callers", format.Plural(len(b.tooSmall), "method"))
+		note("%s got no hooks, because they are too small to be worth one; their time is included in that of their callers", format.Plural(len(b.tooSmall), "method"))
 	}
 }
 

@@ -296,20 +296,20 @@ const (
 func (r *run) decide(roots []classfile.MethodRef) {
 	size, likely := r.graph.Closure(roots), r.graph.Likely(roots, fan)
 	r.closure = size.Methods
-	reach := fmt.Sprintf("%s can be reached in %s", format.Plural(size.Methods, "method"), format.Plural(size.Classes, "class"))
+	reach := fmt.Sprintf("%s in %s can be reached", format.Plural(size.Methods, "method"), format.Plural(size.Classes, "class"))
 	switch {
 	case r.Timing == cct.Auto:
 		r.scheme, r.why = Lazy, reach+"; hooks are added as the budget allows"
 	case r.Scheme != "":
-		r.scheme, r.why = r.Scheme, "asked for; "+reach
+		r.scheme, r.why = r.Scheme, "chosen with --scheme; "+reach
 	case len(roots) == 0:
 		r.scheme, r.why = Lazy, "the root's class is not loaded yet, so its callees are unknown"
 	case size.Methods <= fewMethods:
-		r.scheme, r.why = Eager, reach+": one round of hooks costs the target less than several"
+		r.scheme, r.why = Eager, reach+": installing all hooks in one round costs the target less than several rounds"
 	case 3*likely.Methods > size.Methods && size.Classes <= maxClasses:
-		r.scheme, r.why = Eager, fmt.Sprintf("%s, most of them likely (%d): one round of hooks costs the target less than several", reach, likely.Methods)
+		r.scheme, r.why = Eager, fmt.Sprintf("%s, and about %d will probably be called: installing all hooks in one round costs the target less than several rounds", reach, likely.Methods)
 	default:
-		r.scheme, r.why = Lazy, fmt.Sprintf("%s, few of them likely (%d): hooks in the methods that are entered cost the target less than hooks in all", reach, likely.Methods)
+		r.scheme, r.why = Lazy, fmt.Sprintf("%s, but only about %d will probably be called: hooks in the methods that are entered cost the target less than hooks in all", reach, likely.Methods)
 	}
 }
 
@@ -340,17 +340,17 @@ func newSkipping(into, skip, roots []string) (*skipping, error) {
 	var err error
 	if len(into) > 0 {
 		if s.into, err = pattern.ParseSet(into...); err != nil {
-			return nil, fmt.Errorf("into: %w", err)
+			return nil, fmt.Errorf("--into: %w", err)
 		}
 	}
 	if len(skip) > 0 {
 		if s.skip, err = pattern.ParseSet(skip...); err != nil {
-			return nil, fmt.Errorf("skip: %w", err)
+			return nil, fmt.Errorf("--skip: %w", err)
 		}
 	}
 	wanted, err := pattern.ParseSet(slices.Concat(into, roots)...)
 	if err != nil {
-		return nil, fmt.Errorf("root: %w", err)
+		return nil, fmt.Errorf("--root: %w", err)
 	}
 	for _, prefix := range callgraph.JDK {
 		if !mayBeWanted(wanted, prefix) {

@@ -326,7 +326,7 @@ func (g *governor) switchOffWorst(r reading) float64 {
 func (g *governor) switchOff(h *governed, now time.Time, part float64) {
 	h.mode, h.offAt = off, now
 	g.changed = true
-	h.reason = fmt.Sprintf("%s calls a second would cost %.2g %%: switched off, its time is included in its callers", format.Rate(h.rate), 100*part)
+	h.reason = fmt.Sprintf("at %s calls per second its hook would cost %.2g %%, so it was switched off; the method's time is included in that of its callers", format.Rate(h.rate), 100*part)
 }
 
 func (g *governor) switchOn(trial []*governed, now time.Time) {

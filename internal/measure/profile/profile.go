@@ -1,11 +1,12 @@
 // Package profile measures a call subgraph of a running JVM: everything that root methods
 // call, directly or not, while they run.
 //
-// What a method can call is read from class files (package callgraph); package session
-// puts hooks in; what they measured becomes a calling context tree (package cct). The
-// schemes differ in when callees get their hooks: eager, everything reachable before the
-// first root call; lazy, the callees of a method when it is first entered, while that call
-// waits. With timing auto a budget decides instead (types governor and budget).
+// Package callgraph determines from class files what a method can call; package session
+// installs the hooks; package cct makes a calling context tree of what the hooks measured.
+// There are two schemes. Eager: everything that can be reached gets hooks before the first
+// call of a root. Lazy: the callees of a method get hooks when it is first entered, while
+// that call waits. With timing auto a budget decides which hooks are installed and switched
+// on (types governor and budget).
 package profile
 
 import (
@@ -78,7 +79,7 @@ const (
 	Weaving  Stage = "installing hooks"
 	Waiting  Stage = "waiting for the root's class to load"
 	Running  Stage = "measuring"
-	Leaving  Stage = "taking hooks out"
+	Leaving  Stage = "removing the hooks"
 )
 
 // A Progress is how far a run has come.
@@ -136,7 +137,7 @@ func newRun(o Options) (*run, error) {
 	o.Wait = cmp.Or(o.Wait, DefaultWait)
 	patterns, err := pattern.ParseSet(o.Roots...)
 	if err != nil {
-		return nil, fmt.Errorf("root: %w", err)
+		return nil, fmt.Errorf("--root: %w", err)
 	}
 	skip, err := newSkipping(o.Into, o.Skip, o.Roots)
 	if err != nil {
@@ -197,7 +198,7 @@ func (r *run) begin(ctx context.Context) error {
 	}
 	roots := r.graph.Find(r.patterns.Match)
 	if len(roots) > maxRoots && r.budget != nil {
-		return fmt.Errorf("%d methods are roots, and none of them can be switched off to keep a budget: name fewer, or use timing exact or sampled", len(roots))
+		return fmt.Errorf("--root matches %d methods; hooks of roots are never switched off, so the budget cannot be kept: name fewer, or use --timing exact or sampled", len(roots))
 	}
 	r.lock.Lock()
 	for _, m := range roots {

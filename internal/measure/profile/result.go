@@ -52,7 +52,7 @@ func (r *run) result(ctx context.Context) (*cct.Profile, error) {
 	case view.note != "":
 		profile.Notes = append(profile.Notes, view.note)
 	case r.budget != nil && len(input.HookedAt) > 0:
-		profile.Notes = append(profile.Notes, "hooks were chosen until the end: the own time of a method includes the time of callees whose hooks came later")
+		profile.Notes = append(profile.Notes, "the choice of hooks did not become stable before the end, so the self time of a method may include that of callees that got their hooks later")
 	}
 	return profile, nil
 }
@@ -121,20 +121,20 @@ func (r *run) notes(p *cct.Profile) []string {
 	var notes []string
 	note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
 	if len(p.Merged.Children) == 0 && !r.mayHaveMissedRoot() {
-		note("the root was not called: is the pattern right, or had the call begun before Sonde attached?")
+		note("the root was not called; check the pattern, and note that calls that began before Sonde attached are not counted")
 	}
 	if r.missing > 0 {
 		note("%s have no class file: their callees are not followed", format.Plural(r.missing, "class"))
 	}
 	if lost := r.session.ArrivalsLost(); lost > 0 {
-		note("%d methods called by reflection could not be reported: they may be missing", lost)
+		note("%d methods called by reflection may be missing, because the ring in which hooks report them had no room", lost)
 	}
 	notes = append(notes, r.intrinsicNotes(p)...)
 	if r.unplaced > 0 {
-		note("the program was paused for up to %v while threads moved between calls: the self time of some calls includes that pause", r.unplaced.Round(100*time.Microsecond))
+		note("installing hooks paused the program for up to %v; Sonde does not know in which calls, so the self time of some includes the pause", r.unplaced.Round(100*time.Microsecond))
 	}
 	if err := r.session.Full(); err != nil {
-		note("the arena does not grow any more (%v): calls are counted without context", err)
+		note("the arena could not be extended (%v): some calls are counted without context", err)
 	}
 	return notes
 }

@@ -63,7 +63,7 @@ func (r *Reader) isOf(pid int) bool {
 // noteUser adds a note if the arena belongs to another user.
 func (r *Reader) noteUser() {
 	if int(r.user) != os.Geteuid() {
-		r.Notes = append(r.Notes, fmt.Sprintf("the arena belongs to user %s and shows what that user wrote", process.UserName(r.user)))
+		r.Notes = append(r.Notes, fmt.Sprintf("the arena belongs to user %s, who could have changed the figures", process.UserName(r.user)))
 	}
 }
 
@@ -133,7 +133,7 @@ func isNamedFor(pid int, name string) bool {
 	return isArena && isOurs && (middle == "" || middle[0] == '-')
 }
 
-var errNoNotice = errors.New("not a notice of an arena")
+var errNoNotice = errors.New("the file in which the agent names its arena is not valid")
 
 // readNotice reads the notice of a process that was killed, and returns its arena and user.
 // A process that ends normally removes its notice.

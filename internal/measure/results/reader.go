@@ -1,6 +1,6 @@
-// Package results reads measurements without a session: the arena of a JVM that runs or ran
-// with a pack, and the pack that names the spots. It turns the arena into rows, and writes
-// nothing.
+// Package results reads measurements without a session: the arena of a JVM that was started
+// with a pack, and the pack, for the names of probes and tags. It returns rows, each with the
+// calls of a probe in a method, and changes no file.
 package results
 
 import (
@@ -31,7 +31,7 @@ const (
 )
 
 // ErrOtherNames reports names that do not match the methods of an arena.
-var ErrOtherNames = errors.New("it does not belong to this arena")
+var ErrOtherNames = errors.New("does not belong to this arena")
 
 // A Reader reads an arena as rows: the calls of each spot or method, by label if results are grouped. It needs neither the
 // Sonde that created the arena nor the JVM, which may be writing to it or may have ended. It is for one goroutine.
@@ -204,7 +204,7 @@ func (r *Reader) use(file, name string) error {
 		}
 	}
 	if err := r.identify(content.Names, tags); err != nil {
-		return fmt.Errorf("pack %s: %w: name the pack that the program was started with", name, err)
+		return fmt.Errorf("pack %s %w; name the pack that the program was started with", name, err)
 	}
 	r.Pack, r.Title, r.Set, r.Left = name, content.Title, set, content.Left
 	return nil
@@ -218,7 +218,7 @@ func (r *Reader) identify(names []pack.Name, tags []string) error {
 		n.Class = strings.ReplaceAll(n.Class, "/", ".")
 		own, is := r.names[n.ID]
 		if !is || own.Class != n.Class || own.Method != n.Method || own.Descriptor != n.Descriptor {
-			return fmt.Errorf("%w: it has no %s.%s%s with this number", ErrOtherNames, n.Class, n.Method, n.Descriptor)
+			return fmt.Errorf("%w, which has no spot %d for %s.%s%s", ErrOtherNames, n.ID, n.Class, n.Method, n.Descriptor)
 		}
 		dotted[n.ID] = n
 	}
@@ -323,9 +323,9 @@ type NoArenaError struct {
 func (e *NoArenaError) Error() string {
 	switch {
 	case e.Problem != "":
-		return fmt.Sprintf("process %d was started with a pack, and runs without it: %s", e.PID, e.Problem)
+		return fmt.Sprintf("process %d was started with a pack, but the agent does not use it: %s", e.PID, e.Problem)
 	case e.Lives:
-		return fmt.Sprintf("process %d has no pack in it: start the program with the option that sonde env --pack FILE prints, or see sonde status %d", e.PID, e.PID)
+		return fmt.Sprintf("process %d uses no pack: start the program with the option that sonde env --pack FILE prints, or see sonde status %d", e.PID, e.PID)
 	}
 	return fmt.Sprintf("process %d is not running, and has left no arena in /tmp: name the file, as in sonde report FILE", e.PID)
 }
@@ -394,7 +394,7 @@ func OfJVM(jvm *process.JVM, packPath string) (*Reader, error) {
 		err = fmt.Errorf("%s: %w", jvm.Pack.Path, of.Kind)
 	}
 	if err != nil {
-		r.Notes = append(r.Notes, fmt.Sprintf("probes have no names because its pack cannot be read: %v", err))
+		r.Notes = append(r.Notes, fmt.Sprintf("probes have no names because the pack of the arena cannot be read: %v; name it with --pack", err))
 	}
 	return r, nil
 }

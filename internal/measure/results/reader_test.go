@@ -107,8 +107,8 @@ func TestThePackThatIsNamedMustBeTheOne(t *testing.T) {
 
 func TestAJVMWithoutAPack(t *testing.T) {
 	for want, jvm := range map[string]*process.JVM{
-		"process 7 has no pack in it": {PID: 7},
-		"process 7 was started with a pack, and runs without it: the pack is damaged": {PID: 7, Pack: &process.Pack{Path: "/x", Problem: "the pack is damaged"}},
+		"process 7 uses no pack": {PID: 7},
+		"process 7 was started with a pack, but the agent does not use it: the pack is damaged": {PID: 7, Pack: &process.Pack{Path: "/x", Problem: "the pack is damaged"}},
 	} {
 		if _, err := OfJVM(jvm, ""); !errors.Is(err, ErrNoArena) || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%v", err)

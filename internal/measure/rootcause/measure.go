@@ -111,7 +111,7 @@ func (s *search) climbSurprises(ctx context.Context) error {
 	if len(planned) == 0 {
 		return nil
 	}
-	if err := s.weave(ctx, planned, fmt.Sprintf("%s that stacks did not show", format.Plural(len(planned), "caller"))); err != nil {
+	if err := s.weave(ctx, planned, fmt.Sprintf("%s that were on no sampled stack", format.Plural(len(planned), "caller"))); err != nil {
 		return err
 	}
 	of := make(map[*subject]int) // the spots for whose sake they get hooks
@@ -185,7 +185,7 @@ func (s *search) account(installation *session.Installation, why string, in bool
 }
 
 // hooksOut is the reason for the batch at the end of a climb, or of the search.
-const hooksOut = "all hooks out"
+const hooksOut = "all hooks removed"
 
 // unhookAndSettle takes out the hooks of a climb, so that the program runs its own code
 // while only samples are taken.

@@ -76,7 +76,7 @@ func (p *planner) plan(spots []*spot, nodes []*node) (planned []*subject) {
 		}
 		fresh := slices.DeleteFunc(s.classes(), func(class string) bool { return classes[class] })
 		if len(classes)+len(fresh) > maxClasses {
-			s.leave("enough other classes on the call paths get hooks, and changing another one would slow the program")
+			s.leave(fmt.Sprintf("at most %d classes get hooks at once, because changing a class slows the program; classes on heavier call paths come first", maxClasses))
 			continue
 		}
 		for _, class := range fresh {
@@ -158,9 +158,9 @@ func (p *planner) obstacle(s *subject) string {
 	case s.native:
 		return "it is native"
 	case callgraph.IsJDK(s.Class):
-		return "its class belongs to the JDK and is inlined in many places"
+		return "its class belongs to the JDK, whose methods are inlined in many places"
 	case p.stacks.isCentral(s.Class):
-		return fmt.Sprintf("its class is inlined into %d compiled methods, which have %.0f %% of the samples: changing it would slow the program for seconds",
+		return fmt.Sprintf("methods of its class are inlined into %d compiled methods, which have %.0f %% of the samples: changing it would slow the program for seconds",
 			len(p.stacks.code[s.Class]), 100*p.stacks.heat(map[string]bool{s.Class: true}))
 	case !known:
 		return "its class is hidden, or not loaded any more"

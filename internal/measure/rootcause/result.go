@@ -226,9 +226,9 @@ func (s *search) whyTop(caller *Caller, at *node) string {
 	case s.isBoundary(at.method):
 		return "the boundary"
 	case at.level >= s.Levels:
-		return "the last level asked for"
+		return "the limit of --levels is reached"
 	case at.cut > at.entries:
-		return "the recorder keeps no more of the stack"
+		return "the flight recorder cut off the stack here"
 	}
 	return "a thread's entry"
 }

@@ -1,14 +1,14 @@
 // Package rootcause searches for the causes of a program's hot spots. The JVM's own samples
-// say where time is spent and show most of the call paths that lead there. Hooks are woven
-// into the methods on those paths, all in one batch and switched off; then the search
-// climbs: the hooks of one level are on for a while, and off when those of the next level
-// go on. They show who calls, how often, and for how long. At the end one batch takes all
-// of them out.
+// show where time is spent, and most of the call paths that lead there. Hooks are woven
+// into the methods on those paths, switched off, in one batch. Then the search climbs from
+// callee to caller: the hooks of one level are switched on for a while, and switched off
+// when those of the next level are switched on. They show who calls, how often, and for how
+// long. At the end all hooks are removed in one batch.
 //
 // Redefining a class that is inlined into many methods costs a program seconds, so classes
-// of the JDK, and others that samples show to be inlined so, are not changed; nor are
-// methods so small that a hook would cost more than they do. Then the climb begins one
-// level up. Native methods get their hooks around the calls.
+// of the JDK, and classes that samples show to be inlined into many methods, are not changed;
+// nor are methods that cost less than a hook would. The climb then begins with their callers.
+// For native methods, hooks are woven around their calls, in the callers.
 package rootcause
 
 import (
@@ -70,11 +70,11 @@ type Stage string
 
 // The stages of a search, in order; Climbing comes again for hot spots that join.
 const (
-	Sampling Stage = "looking for hot spots"
+	Sampling Stage = "sampling to find hot spots"
 	Entering Stage = "entering the JVM"
 	Weaving  Stage = "installing hooks"
 	Climbing Stage = "climbing"
-	Watching Stage = "watching for new hot spots"
+	Watching Stage = "sampling to find new hot spots"
 	Leaving  Stage = "removing the hooks"
 )
 

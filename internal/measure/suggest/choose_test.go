@@ -209,7 +209,7 @@ func TestReasons(t *testing.T) {
 	c := Choice{Candidate: called("Dao", 1234.4), Why: ToCover, Adds: 0.3}
 	c.Share, c.Mean, c.Blocked = 0.3, 85_123*time.Nanosecond, 0.5
 	c.Uses = []Use{{Database, "java.sql.Statement.execute"}, {Lock, "synchronized"}}
-	const want = "covers: above 30 % of samples; 0.5 threads wait in it for a lock; database: calls java.sql.Statement.execute; synchronized; 1,234 calls/s of 85.1 µs; costs 0.12 %"
+	const want = "covers: a caller in 30 % of the samples; 0.5 threads wait in it for a lock; database: calls java.sql.Statement.execute; synchronized; 1,234 calls/s of 85.1 µs; costs 0.12 %"
 	if got := c.Reason(); got != want {
 		t.Errorf("\n got %s\nwant %s", got, want)
 	}

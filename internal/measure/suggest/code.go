@@ -365,7 +365,7 @@ func (c *Code) entryOf(m classfile.MethodRef) string {
 }
 
 // ErrNoNature says that no method of archives deals with anything worth a probe.
-var ErrNoNature = errors.New("no method takes requests or calls databases, the network, files or locks: name the jars of the program itself")
+var ErrNoNature = errors.New("no method in these files receives requests or uses databases, the network, files or locks: name the jars of the program itself")
 
 // ErrNoClass says that archives hold no class.
 var ErrNoClass = errors.New("no class file was found in it")

@@ -144,12 +144,12 @@ func (c *Choice) Reason() string {
 	if c.Measured {
 		switch share := format.Percent(c.Share); {
 		case c.Why == ToCover && c.Adds < c.Share-minCover:
-			add("above %s of samples, %s of them covered by no line before", share, format.Percent(c.Adds))
+			add("a caller in %s of the samples (%s of the samples are covered by no earlier line)", share, format.Percent(c.Adds))
 		case c.Share > 0:
-			add("above %s of samples", share)
+			add("a caller in %s of the samples", share)
 		}
 		if c.Leaf >= minShown {
-			add("on top of %s", format.Percent(c.Leaf))
+			add("itself running in %s of the samples", format.Percent(c.Leaf))
 		}
 	}
 	for _, wait := range []struct {
@@ -170,7 +170,7 @@ func (c *Choice) Reason() string {
 		}
 		add("%s", calls)
 		if c.Thins {
-			add("one in %d timed, as all would cost %s", overhead.ThinPeriod, format.Percent(c.Cost))
+			add("one call in %d is timed, because timing all would cost %s", overhead.ThinPeriod, format.Percent(c.Cost))
 		}
 		add("costs %s", format.Percent(c.Takes()))
 	}
@@ -282,14 +282,14 @@ const probeLine = "  - name: "
 func (p *Proposal) Head() []string {
 	if p.PID == 0 {
 		return []string{
-			fmt.Sprintf("Proposed by the code of %s (%d classes): nothing ran, so how often methods are called is", strings.Join(p.Inputs, ", "), p.Read),
+			fmt.Sprintf("Proposed from the code of %s (%d classes). The program did not run, so how often methods are called is", strings.Join(p.Inputs, ", "), p.Read),
 			"not known, and no budget can be kept: sonde observe PID counts calls. Edit it as you like and apply it with sonde apply PID -f.",
 		}
 	}
 	return []string{
-		fmt.Sprintf("Proposed for %s by %d samples in %s and %d methods counted. Edit it as you like and apply it with sonde apply PID -f.", p.of(), p.Samples, p.Sampled.Round(1e8), p.Counted),
+		fmt.Sprintf("Proposed for %s, from %d samples taken in %s and the counted calls of %d methods. Edit it as you like and apply it with sonde apply PID -f.", p.of(), p.Samples, p.Sampled.Round(1e8), p.Counted),
 		fmt.Sprintf("Budget: %s of the program's processor time. Expected cost: %s, at %.0f ns a call.", format.Percent(p.Budget), format.Percent(p.Cost), p.Nanos),
-		fmt.Sprintf("Coverage: %s of the samples of running threads have a probed method whose calls end above their leaf.", format.Percent(p.Coverage)),
+		fmt.Sprintf("Coverage: in %s of the samples of running threads, the running method was called, directly or not, by a method with a probe.", format.Percent(p.Coverage)),
 	}
 }
 

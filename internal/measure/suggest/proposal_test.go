@@ -40,7 +40,7 @@ func TestFileIsTheSet(t *testing.T) {
 	if set.HandOff || set.Probes[0].Methods[0].String() != "shop.order.Checkout.place(shop.Cart,int):void" || set.Probes[0].Level != probeset.Time {
 		t.Errorf("%+v", set)
 	}
-	if comments := strings.Count(string(text), "  # covers: above 50 % of samples; database: calls java.sql.�# x: y; 10 calls/s; "); comments != 4 {
+	if comments := strings.Count(string(text), "  # covers: a caller in 50 % of the samples; database: calls java.sql.�# x: y; 10 calls/s; "); comments != 4 {
 		t.Errorf("%d reasons in\n%s", comments, text)
 	}
 }

@@ -1,15 +1,14 @@
 // Package suggest finds out which methods of a program are worth a probe, and proposes a
 // set of probes that stays within a budget.
 //
-// For a running JVM it takes samples, which show where time goes; thread dumps, which show
-// where threads wait; class files, which show what methods deal with: databases, the
-// network, locks; and it counts the calls of the candidates for a few seconds, which shows
-// what a probe in each would cost. For archives there are only class files.
+// For a running JVM it uses samples (where time goes), thread dumps (where threads wait) and
+// class files (which methods use databases, the network or locks). It also counts the calls
+// of the candidates for a few seconds, to estimate what a probe in each would cost. For
+// archives there are only class files.
 //
-// A set covers a sample of a running thread if a probed method is on the stack above the
-// leaf: it has called, directly or not, what was running. Methods whose calls did not end
-// while they were counted, such as a server's loop, cover nothing: a probe would never
-// report them.
+// A set covers a sample of a running thread if one of the callers on its stack is a method
+// with a probe. Methods whose calls did not end while they were counted, such as a server's
+// loop, cover nothing: a probe would never report them.
 package suggest
 
 import (
@@ -86,7 +85,7 @@ type Progress struct {
 var ErrIdle = errors.New("no thread was running while samples were taken: observe the program while it works, or longer with --for")
 
 // ErrNothing says that no method can be proposed.
-var ErrNothing = errors.New("no method was found whose calls a probe could report within the budget: observe longer with --for, or raise --budget")
+var ErrNothing = errors.New("no method qualifies for a probe: its calls did not end while they were counted, or would exceed the budget: observe longer with --for, or raise --budget")
 
 // An observer is one observation under way.
 type observer struct {
@@ -261,7 +260,7 @@ func (o *observer) readClasses(ctx context.Context) error {
 // Reasons of most methods without a probe; they are not reported.
 const (
 	isTiny = "it is so small that compilers inline it: a probe would cost more than the method itself"
-	isMade = "it is native, or was made by a compiler to call another"
+	isMade = "it has no bytecode, or is a bridge method"
 )
 
 // equip completes a candidate by its class file; it returns why that cannot have a probe.

@@ -1,10 +1,10 @@
 // Package trace assembles the records that hooks wrote about single calls into
 // transactions: trees of calls in time, across the threads that worked for them.
 //
-// Hooks write a record when a call exits, so inner calls come before outer ones, into a
-// ring for each thread. Rings are read one after the other: the records of another thread
-// may be read before or after the transaction's root. The assembler waits for them for a
-// bounded time with bounded memory, and counts what it gives up.
+// Hooks write a record into the ring of their thread when a call exits, so inner calls come
+// before outer ones. Rings are read one after the other: the records of another thread may
+// be read before or after the transaction's root. The assembler waits for records of other
+// threads for a limited time and with limited memory, and counts the records that it drops.
 package trace
 
 import (

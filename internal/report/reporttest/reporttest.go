@@ -72,8 +72,8 @@ func Shop(slowdown float64) *cct.Profile {
 		},
 		Quiet: []cct.Quiet{
 			{Method: 1, On: 30 * time.Second, Reason: "1.2 M calls a second cost 1.4 %: thinned to one in 64"},
-			{Method: 7, Reason: "3.1 M calls a second would cost 3.6 %: switched off, its time is included in its callers"},
-			{Method: 2, On: 12 * time.Second, Reason: "its hook was chosen during the run: its earlier time is included in its callers"},
+			{Method: 7, Reason: "at 3.1 M calls per second its hook would cost 3.6 %, so it was switched off; the method's time is included in that of its callers"},
+			{Method: 2, On: 12 * time.Second, Reason: "its hook was switched on during the run; the method's earlier time is included in that of its callers"},
 		},
 		Notes: []string{"the arena had room for all"},
 	}

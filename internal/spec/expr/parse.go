@@ -20,7 +20,7 @@ const (
 // Parse parses an expression. The error is an *Error.
 func Parse(text string) (_ *Expr, err error) {
 	if len(text) > maxText {
-		return nil, &Error{Kind: TooMuch, Text: text, Offset: maxText, Detail: fmt.Sprintf("longer than %d bytes", maxText)}
+		return nil, &Error{Kind: TooMuch, Text: text, Offset: maxText, Detail: fmt.Sprintf("the expression is longer than %d bytes", maxText)}
 	}
 	defer func() {
 		switch failure := recover().(type) {
@@ -83,22 +83,22 @@ func (p *parser) count(at Span) {
 		panic(NewError(TooMuch, p.text, at, fmt.Sprintf("more than %d parts", maxNodes), ""))
 	}
 	if p.depth > maxDepth {
-		panic(NewError(TooMuch, p.text, at, fmt.Sprintf("nested more than %d deep", maxDepth), ""))
+		panic(NewError(TooMuch, p.text, at, fmt.Sprintf("the expression is nested more than %d levels deep", maxDepth), ""))
 	}
 }
 
 // remedies are for users of other languages.
 var remedies = map[string]string{
 	"=": "write == to compare", "&": "write &&", "|": "write ||", "and": "write &&", "or": "write ||", "not": "write !",
-	"?.": "write a plain '.': every one is null-safe", "+": "conditions do not calculate", "*": "conditions do not calculate",
-	"/": "conditions do not calculate", "%": "conditions do not calculate", "-": "conditions do not calculate",
+	"?.": "write a plain '.': every one is null-safe", "+": "arithmetic is not supported in conditions", "*": "arithmetic is not supported in conditions",
+	"/": "arithmetic is not supported in conditions", "%": "arithmetic is not supported in conditions", "-": "arithmetic is not supported in conditions",
 	"like": "write matches", "instanceof": "write is", "contains": `write matches "*...*"`,
 }
 
 // unexpected rejects the current token.
 func (p *parser) unexpected() {
 	if p.tok.kind == tokEnd {
-		p.fail(p.tok.Span, "something is missing at the end", "")
+		p.fail(p.tok.Span, "the expression is incomplete", "")
 	}
 	p.fail(p.tok.Span, "unexpected "+p.text[p.tok.At:p.tok.End], remedies[p.tok.text])
 }
@@ -156,7 +156,7 @@ func (p *parser) comparison() Node {
 		return l
 	}
 	if p.isComparison() {
-		p.fail(p.tok.Span, "a comparison of a comparison", "join two comparisons by &&")
+		p.fail(p.tok.Span, "the result of a comparison cannot be compared", "join comparisons with &&")
 	}
 	p.count(made.Place())
 	return made
@@ -252,7 +252,7 @@ func (p *parser) path() Node {
 			s = p.element()
 		default:
 			if n.Root == "tx" && len(n.Steps) == 0 {
-				p.fail(n.Span, "tx without a tag", "write tx.name")
+				p.fail(n.Span, "the name of a tag is expected after tx", "write tx.name")
 			}
 			return n
 		}
@@ -272,7 +272,7 @@ func (p *parser) member() Step {
 	if s.Call = p.accept("("); s.Call {
 		s.End = p.tok.End
 		if !p.accept(")") {
-			p.fail(p.tok.Span, "a call with arguments", "only calls without arguments can be proven pure; write [0] or [\"key\"] for elements")
+			p.fail(p.tok.Span, "a call cannot have arguments", "only calls without arguments can be proven pure; write [0] or [\"key\"] for elements")
 		}
 	}
 	return s
@@ -313,7 +313,7 @@ func (p *parser) literal() *Literal {
 	case p.is(tokSign, "-"):
 		p.advance()
 		if p.tok.kind != tokNumber {
-			p.fail(p.tok.Span, "a number is expected after the '-'", "conditions do not calculate")
+			p.fail(p.tok.Span, "a number is expected after the '-'", "arithmetic is not supported in conditions")
 		}
 		n.Span = n.To(p.tok.Span)
 		p.number(n, "-"+p.tok.text)
@@ -440,7 +440,7 @@ func (l *lexer) scan() (tokenKind, string) {
 		l.at++
 		l.word()
 		if l.at == start+1 {
-			l.fail(Span{start, l.at}, "'$' without a name", "write $1 for the first argument, $this, $return, $exception or $elapsed")
+			l.fail(Span{start, l.at}, "a name is expected after '$'", "write $1 for the first argument, $this, $return, $exception or $elapsed")
 		}
 		return tokDollar, l.text[start+1 : l.at]
 	case isWordStart(r):

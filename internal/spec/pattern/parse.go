@@ -24,7 +24,7 @@ func newParser(text string) *parser {
 	p := &parser{text: removeBlanks(text)}
 	if len(p.text) > maxPattern {
 		p.text = p.text[:40] + "…"
-		p.fail(0, "longer than 65535 bytes")
+		p.fail(0, "the pattern is longer than 65535 bytes")
 	}
 	return p
 }
@@ -87,7 +87,7 @@ func (p *parser) qualified(pattern *Pattern, start, end int) {
 		return
 	}
 	if dot < 0 {
-		p.fail(start, "the class of the method is missing; **."+name+" means in every class, "+name+".** every method of the class")
+		p.fail(start, "the class of the method is missing; write **."+name+" for "+name+" in every class, or "+name+".** for every method of a class "+name)
 		return
 	}
 	pattern.class = p.segments(start, start+dot)
@@ -104,7 +104,7 @@ func (p *parser) methodName(start, end int) string {
 		return name
 	}
 	if i := strings.IndexAny(name, "<>"); i >= 0 {
-		p.fail(start+i, "only <init>, a constructor, and <clinit>, a static initializer, are written with < and >")
+		p.fail(start+i, "< and > are allowed only in <init> (constructors) and <clinit> (static initializers)")
 	}
 	p.checkLetters(start, end)
 	return name

@@ -68,13 +68,15 @@ const MaxElements = 28
 
 const maxSequence = 1 << 16 // bytes
 
+const betweenMethods = "write > for a direct call, >> for a call that may be indirect"
+
 // ParseSequence parses a sequence. The error is an [Error].
 func ParseSequence(text string) (*Sequence, error) {
 	if len(text) > maxSequence {
-		return nil, &Error{Kind: "sequence", Text: text[:40] + "…", Detail: fmt.Sprintf("longer than %d bytes", maxSequence)}
+		return nil, &Error{Kind: "sequence", Text: text[:40] + "…", Detail: fmt.Sprintf("the sequence is longer than %d bytes", maxSequence)}
 	}
 	if strings.TrimSpace(text) == "" {
-		return nil, &Error{Kind: "sequence", Text: text, Detail: "empty", Remedy: "write the methods that must be on the stack, outermost first, as in 'Web.handle >> Order.pay'"}
+		return nil, &Error{Kind: "sequence", Text: text, Detail: "the sequence is empty", Remedy: "write the methods that must be on the stack, outermost first, as in 'Web.handle >> Order.pay'"}
 	}
 	p := sequenceParser{text: text}
 	sequence := &Sequence{}
@@ -85,7 +87,7 @@ func ParseSequence(text string) (*Sequence, error) {
 			return nil, err
 		}
 		if len(sequence.Elements) == MaxElements {
-			return nil, p.fail(p.begin, fmt.Sprintf("more than %d methods", MaxElements), "the outer ones can be left out")
+			return nil, p.fail(p.begin, fmt.Sprintf("the sequence has more than %d methods", MaxElements), "leave out outer ones")
 		}
 		sequence.Elements = append(sequence.Elements, Element{Pattern: pattern, Link: link})
 		if link, err = p.link(); err != nil {
@@ -116,10 +118,10 @@ func (p *sequenceParser) element() (*Pattern, error) {
 	raw := p.text[start:p.pos]
 	p.begin = start + len(raw) - len(strings.TrimLeftFunc(raw, unicode.IsSpace))
 	if p.begin == p.pos {
-		return nil, p.fail(p.pos, "a method is expected before this link", "write one as in 'Web.handle >> Order.pay'")
+		return nil, p.fail(p.pos, "a method is expected before > or >>", "write one as in 'Web.handle >> Order.pay'")
 	}
 	if arrow := strings.TrimRight(raw, "-="); len(arrow) < len(raw) && p.pos < len(p.text) {
-		return nil, p.fail(start+len(arrow), "'"+raw[len(arrow):]+">' is not a link", "write > for directly, >> for somewhere below")
+		return nil, p.fail(start+len(arrow), "'"+raw[len(arrow):]+">' is not allowed between methods", betweenMethods)
 	}
 	method, err := Parse(raw)
 	var bad *Error
@@ -146,7 +148,7 @@ func (p *sequenceParser) link() (Link, error) {
 	case 1:
 		return Directly, nil
 	}
-	return Below, p.fail(start, "'"+p.text[start:p.pos]+"' is not a link", "write > for directly, >> for somewhere below")
+	return Below, p.fail(start, "'"+p.text[start:p.pos]+"' is not allowed between methods", betweenMethods)
 }
 
 // linkAfter returns the position of the next link from pos on: a '>' that does not end

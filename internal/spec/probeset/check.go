@@ -32,7 +32,7 @@ type checker struct {
 func (c *checker) check() {
 	c.sequences = map[string]bool{}
 	if n := len(c.set.Probes); n > MaxProbes {
-		c.report("set.probes", "", fmt.Sprintf("%d probes are more than %d", n, MaxProbes), "join some: a probe takes many patterns")
+		c.report("set.probes", "", fmt.Sprintf("there are %d probes, at most %d are allowed", n, MaxProbes), "combine some: a probe can have several patterns")
 	}
 	tags := map[string]bool{}
 	seen := map[string]bool{}
@@ -49,7 +49,7 @@ func (c *checker) check() {
 		tags[t.Name] = true
 	}
 	if len(tags) > MaxTags {
-		c.report("set.tags", "", fmt.Sprintf("%d tags are more than %d", len(tags), MaxTags), "leave out tags that are not used")
+		c.report("set.tags", "", fmt.Sprintf("there are %d tags, at most %d are allowed", len(tags), MaxTags), "leave out tags that are not used")
 	}
 	names := map[string]bool{}
 	for i := range c.set.Probes {
@@ -84,7 +84,7 @@ func (c *checker) tag(t *Tag, at place) {
 	case t.At == nil:
 		c.report(at.key("at"), where, "at is missing", "write the method whose calls set the tag, as "+wantsMethods)
 	case t.At.Excludes():
-		c.report(at.key("at"), join(where, "at"), "only excludes methods", "leave out the !")
+		c.report(at.key("at"), join(where, "at"), "the pattern excludes methods", "leave out the !")
 	default:
 		c.utf8(t.At.String(), at.key("at"), join(where, "at"))
 	}
@@ -145,7 +145,7 @@ func (c *checker) within(p *Probe, at place, where string) {
 			c.sequences[key] = true
 			before := c.positions
 			if c.positions += len(s.Elements); c.positions > pattern.MaxElements && before <= pattern.MaxElements {
-				c.report(here, where, fmt.Sprintf("with this the sequences of the set have more than %d methods in total", pattern.MaxElements), "leave out outer ones")
+				c.report(here, where, fmt.Sprintf("with this sequence, the sequences of all probes have more than %d methods together", pattern.MaxElements), "leave out outer ones")
 			}
 		}
 	}
@@ -153,7 +153,7 @@ func (c *checker) within(p *Probe, at place, where string) {
 
 func (c *checker) values(p *Probe, at place, where string) {
 	if n := len(p.Captures); n > MaxCaptures {
-		c.report(at.key("captures"), where, fmt.Sprintf("captures %d values, more than %d", n, MaxCaptures), "use a second probe for the others")
+		c.report(at.key("captures"), where, fmt.Sprintf("captures %d values, at most %d are allowed", n, MaxCaptures), "use a second probe for the others")
 	}
 	for i, name := range p.Allow {
 		c.utf8(name, at.key("allow").index(i), join(where, "allow"))
@@ -162,10 +162,10 @@ func (c *checker) values(p *Probe, at place, where string) {
 		c.report(at.key("template"), where, fmt.Sprintf("%v is not a template", p.Template), "write "+wantsTemplate)
 	}
 	if len(p.Captures) > 0 && p.Template != ByNeed && p.Template < CaptureTemplate {
-		c.report(at.key("template"), where, "has captures, which the template does not support", "write template: capture, or leave it out")
+		c.report(at.key("template"), where, "captures need template capture", "write template: capture, or leave out template")
 	}
 	if p.SlowerThan > 0 && p.Template == PlainTemplate {
-		c.report(at.key("template"), where, "has slower-than, which is checked at the exit, where the template checks nothing", "write template: late, or leave it out")
+		c.report(at.key("template"), where, "slower-than is checked at the method's exit, where template plain checks nothing", "write template: late, or leave out template")
 	}
 	if p.Level == Capture && len(p.Captures) == 0 {
 		c.report(at.key("level"), where, "has level capture but no captures", "add captures, such as captures: [$1], or write level: trace")
@@ -208,7 +208,7 @@ func (c *checker) ranges(p *Probe, at place, where string) {
 		{"calls", p.Calls > 1<<63, "write a smaller number"},
 	} {
 		if b.isOut {
-			c.report(at.key(b.key), join(where, b.key), "is out of range", b.remedy)
+			c.report(at.key(b.key), join(where, b.key), "the value is out of range", b.remedy)
 		}
 	}
 }
@@ -217,7 +217,7 @@ func (c *checker) ranges(p *Probe, at place, where string) {
 // is most likely a mistake.
 func (c *checker) rules() {
 	if n := len(c.set.Weave); n > MaxRules {
-		c.report("set.weave", "", fmt.Sprintf("%d rules are more than %d", n, MaxRules), "join some: a rule takes many patterns")
+		c.report("set.weave", "", fmt.Sprintf("there are %d rules, at most %d are allowed", n, MaxRules), "combine some: a rule can have several patterns")
 	}
 	ruleOf := map[string]int{} // number of the rule that has a pattern, from 1
 	for i := range c.set.Weave {
@@ -230,10 +230,10 @@ func (c *checker) rules() {
 		case rule.When == Unstated:
 			c.report(at.key("when"), where, "when is missing", "write "+wantsTime)
 		case rule.When > Never:
-			c.report(at.key("when"), join(where, "when"), "is out of range", "write "+wantsTime)
+			c.report(at.key("when"), join(where, "when"), "the value is unknown", "write "+wantsTime)
 		}
 		if before := ruleOf["**"]; before > 0 {
-			c.report(at, where, fmt.Sprintf("has no effect: ** of %s matches every class, and the first rule applies", ruleTitle(before-1)), "move that rule to the end")
+			c.report(at, where, fmt.Sprintf("has no effect: %s matches every class, and the first matching rule applies", ruleTitle(before-1)), "move that rule to the end")
 			continue
 		}
 		for j, class := range rule.Classes {
@@ -243,7 +243,7 @@ func (c *checker) rules() {
 			here, text := at.key("classes").index(j), class.String()
 			c.utf8(text, here, join(where, "classes"))
 			if before := ruleOf[text]; before > 0 {
-				c.report(here, join(where, "classes"), fmt.Sprintf("%q has no effect: it is in %s, and the first rule applies", text, ruleTitle(before-1)), "remove one")
+				c.report(here, join(where, "classes"), fmt.Sprintf("%q has no effect: it is in %s, and the first matching rule applies", text, ruleTitle(before-1)), "remove one")
 				continue
 			}
 			ruleOf[text] = i + 1

@@ -99,7 +99,7 @@ const (
 	wantsWhen     = `a condition such as '$1.tier == "gold"'`
 	wantsValue    = "a value such as $1.customer.tier"
 	wantsLevel    = "count, time, trace or capture"
-	wantsTemplate = "plain, late or capture"
+	wantsTemplate = "plain (tests at entry), late (also at the exit) or capture (also captures values)"
 	wantsDuration = "a time with its unit, such as 10m or 250ms"
 	wantsSample   = "a fraction of the calls, such as 1/100"
 	wantsNumber   = "a whole number"
@@ -283,7 +283,7 @@ func parseExpr(text string) (*expr.Expr, error) {
 
 func parseClass(text string) (*pattern.ClassPattern, error) {
 	if strings.HasPrefix(text, "!") {
-		return nil, &valueError{fmt.Sprintf("%q excludes classes, which a rule cannot do", text), "leave out the !, and put them in a rule before this one"}
+		return nil, &valueError{fmt.Sprintf("%q excludes classes, which a rule cannot do", text), "write an earlier rule for these classes, such as one with when: never"}
 	}
 	return pattern.ParseClass(text)
 }
@@ -306,7 +306,7 @@ func parseWhen(name string) (When, error) {
 	if best := near(name, whenNames[Static:], timeWords); best != "" {
 		remedy = "did you mean " + best + "?"
 	}
-	return Unstated, &valueError{fmt.Sprintf("%q is unknown", shortened(name)), remedy}
+	return Unstated, &valueError{fmt.Sprintf("%q is not a value of when", shortened(name)), remedy}
 }
 
 func parseDuration(text string) (time.Duration, error) {
@@ -324,7 +324,7 @@ func parseSample(text string) (uint32, error) {
 	case !isFraction || strings.TrimSpace(numerator) != "1" || err != nil || period == 0 || period > MaxSample:
 		return 0, &valueError{
 			fmt.Sprintf("%q is not a fraction of the calls", text),
-			fmt.Sprintf("write one in so many, such as 1/100, up to 1/%d", MaxSample),
+			fmt.Sprintf("write 1/N, such as 1/100, with N up to %d", MaxSample),
 		}
 	case period == 1:
 		return 0, nil

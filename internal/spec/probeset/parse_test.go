@@ -145,7 +145,7 @@ func TestBroken(t *testing.T) {
 		{"version: 1\nprobes: \xff\n", "f:2: not YAML"},
 		{"version: 1\nprobes: \x01\n", "f:2: not YAML"},
 		{"version: 1\nprobes: &a [*a]\n", "f:2: probes: a leading & or *"},
-		{strings.Repeat("#", probeset.MaxBytes+1), "f: longer than"},
+		{strings.Repeat("#", probeset.MaxBytes+1), "f: the file is longer than"},
 	} {
 		_, err := probeset.Parse([]byte(test.text), "f")
 		var bad *probeset.Error
@@ -227,12 +227,12 @@ func TestRulesWithoutEffect(t *testing.T) {
 		rules []probeset.Rule
 		want  string
 	}{
-		{[]probeset.Rule{{spectest.Classes("**"), probeset.Never}, {spectest.Classes("a.B"), probeset.Load}}, "rule 2: has no effect: ** of rule 1 matches every class, and the first rule applies; move that rule to the end"},
+		{[]probeset.Rule{{spectest.Classes("**"), probeset.Never}, {spectest.Classes("a.B"), probeset.Load}}, "rule 2: has no effect: rule 1 matches every class, and the first matching rule applies; move that rule to the end"},
 		{[]probeset.Rule{{spectest.Classes("a.B", "a.B"), probeset.Never}}, `rule 1, classes: "a.B" has no effect: it is in rule 1`},
-		{[]probeset.Rule{{spectest.Classes("a.B"), probeset.Never + 1}}, "rule 1, when: is out of range; write static, load, dynamic or never"},
+		{[]probeset.Rule{{spectest.Classes("a.B"), probeset.Never + 1}}, "rule 1, when: the value is unknown; write static, load, dynamic or never"},
 		{[]probeset.Rule{{nil, probeset.Never}}, "rule 1: classes is missing; write a pattern such as"},
 		{[]probeset.Rule{{spectest.Classes("a\xff"), probeset.Never}}, "is not UTF-8"},
-		{make([]probeset.Rule, probeset.MaxRules+1), "1001 rules are more than 1000; join some"},
+		{make([]probeset.Rule, probeset.MaxRules+1), "there are 1001 rules, at most 1000 are allowed; combine some"},
 	} {
 		err := (&probeset.Set{Weave: test.rules}).Check()
 		if err == nil || !strings.Contains(err.Error(), test.want) {

@@ -77,7 +77,7 @@ const MaxBytes = 1 << 20
 // document parses the text as YAML and returns its one node, or nil where it is empty.
 func document(text []byte, file string) (*yaml.Node, *Problem) {
 	if len(text) > MaxBytes {
-		return nil, &Problem{File: file, Detail: fmt.Sprintf("longer than %d bytes", MaxBytes), Remedy: "use patterns instead of single methods"}
+		return nil, &Problem{File: file, Detail: fmt.Sprintf("the file is longer than %d bytes", MaxBytes), Remedy: "use patterns instead of single methods"}
 	}
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	var first, second yaml.Node

@@ -1,6 +1,7 @@
 package condition
 
 import (
+	"fmt"
 	"strings"
 	"unicode/utf16"
 )
@@ -67,7 +68,7 @@ func compileGlob(text string) (g glob, detail, remedy string) {
 		g.pieces = append(g.pieces, p)
 	}
 	if len(g.pieces) > mostPieces {
-		return g, "the pattern has too many stars", ""
+		return g, fmt.Sprintf("the pattern has more than %d stars", mostPieces-1), ""
 	}
 	for i := 1; i < len(g.pieces)-1; i++ {
 		if p := g.pieces[i]; len(p.parts) != 1 || p.parts[0].at != 0 || chars(p.parts[0].text) != p.size {

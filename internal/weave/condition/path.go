@@ -66,7 +66,7 @@ func (k *checker) root(n *expr.Path) *value {
 	at := expr.Span{At: n.At, End: n.At + len(n.Root) + 1}
 	late := func(kind valueKind, t typ) *value {
 		if k.scope.Moment == Entry {
-			panic(k.fail(expr.Untimely, at, "ask for it at the method's exit", "$%s is not known when the method begins", n.Root))
+			panic(k.fail(expr.Untimely, at, "use $this or an argument, such as $1", "$%s is not known when the method begins", n.Root))
 		}
 		return &value{kind: kind, typ: t}
 	}
@@ -83,7 +83,7 @@ func (k *checker) root(n *expr.Path) *value {
 		case k.static:
 			panic(k.fail(expr.Unknown, at, "", "a static method has no $this"))
 		case k.init && k.scope.Moment == Entry:
-			panic(k.fail(expr.Untimely, at, "ask for it at the constructor's exit", "$this is not initialized yet when a constructor begins"))
+			panic(k.fail(expr.Untimely, at, "use an argument, such as $1", "$this is not initialized yet when a constructor begins"))
 		}
 		return &value{kind: fromThis, typ: classType(k.scope.Class.Name())}
 	case "return":

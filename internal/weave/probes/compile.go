@@ -45,7 +45,7 @@ func (e *UnfitError) Error() string {
 	if e.Methods == 1 {
 		return fmt.Sprintf("%s: %s: %v", e.What, e.First.Method, e.First.Err)
 	}
-	return fmt.Sprintf("%s: it fits none of %d methods; %s: %v", e.What, e.Methods, e.First.Method, e.First.Err)
+	return fmt.Sprintf("%s: none of %d methods qualifies; for example, %s: %v", e.What, e.Methods, e.First.Method, e.First.Err)
 }
 
 func (e *UnfitError) Unwrap() error { return e.First.Err }
@@ -364,7 +364,7 @@ func (p *Plan) equipIn(s *Spot, m universe.Method) error {
 	switch {
 	case s.tag != nil:
 		if name := p.secretIn(m, s.tag.Value, p.allowed()); name != "" {
-			return fmt.Errorf("its value is secret because of the name %s: allow that name (sonde trace --allow, or allow: of a probe), or use another value", name)
+			return fmt.Errorf("the value is treated as a secret because of its name %s: allow that name (sonde trace --allow, or allow: of a probe), or use another value", name)
 		}
 		checked, err := condition.CheckValue(s.tag.Value, p.scope(m, condition.Entry))
 		if err != nil {

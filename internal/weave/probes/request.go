@@ -129,7 +129,7 @@ func nextNumber(known ...map[string]int32) (next int32) {
 	return next
 }
 
-var errPlain = errors.New("its condition depends on the exit, where template plain evaluates nothing: write template: late, or omit template")
+var errPlain = errors.New("the condition uses values of the method's exit, where template plain checks nothing: write template: late, or omit template")
 
 func (r *Request) readProbe(stated probeset.Probe) (*Probe, error) {
 	p := &Probe{Probe: stated, namer: namer{what: "probe " + stated.Name, sequences: stated.Within}}

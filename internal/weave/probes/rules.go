@@ -28,11 +28,11 @@ func (p *Plan) Excluded(name string) error {
 	case !isLeft:
 		return nil
 	case when != probeset.Never && p.classes.IsAhead:
-		rule += ", so it is not packed"
+		rule += ", so the class is not packed"
 	case when == probeset.Load:
-		rule += ", and it was loaded already"
+		rule += ", and the class was already loaded"
 	case when == probeset.Dynamic:
-		rule += ", so the next sonde apply puts hooks in"
+		rule += ", so the class gets hooks at the next sonde apply"
 	}
 	return errors.New(rule)
 }
@@ -94,7 +94,7 @@ func (p *Plan) leaveByRule(class *universe.Class, why error) {
 			if _, is := s.gaps[text]; !is {
 				s.gaps[text] = left
 			}
-			s.LeftOut = append(s.LeftOut, LeftOut{Method: left.Method, Err: fmt.Errorf("%w: its methods do not count for within %s", why, q)})
+			s.LeftOut = append(s.LeftOut, LeftOut{Method: left.Method, Err: fmt.Errorf("%w; its methods are ignored in within: %s", why, q)})
 		}
 	}
 	p.spared[class.Name] = isNamed
@@ -127,7 +127,7 @@ func (p *Plan) Gaps() (texts []string) {
 		for q, element := range n.elements() {
 			pattern := element.String()
 			if left, is := s.gaps[pattern]; is && !s.anchored[pattern] {
-				warn("%s does not act within %s: %s, which %s names, has no hooks: %v", n.what, q, left.Method, pattern, left.Err)
+				warn("%s measures nothing within %s, because %s (matched by %s) gets no hooks: %v", n.what, q, left.Method, pattern, left.Err)
 			}
 		}
 	}
