@@ -571,7 +571,7 @@ func TestPackIsFoundOrGone(t *testing.T) {
 				t.Fatal(err)
 			}
 			await(t, "what became of it", func() bool {
-				return strings.HasPrefix(p.notice(), "\n"+p.file+"\n"+path+", which its measurements went to, was removed: ")
+				return strings.HasPrefix(p.notice(), "\n"+p.file+"\nthe arena "+path+" was removed while the program was running; ")
 			})
 			isGone(t, p.target)
 			p.tells("work 3", "6")

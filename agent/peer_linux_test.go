@@ -327,7 +327,7 @@ func TestValuesThatCannotBeAreRefused(t *testing.T) {
 			body = append(binary.BigEndian.AppendUint32(body, 1), text(member)...)
 			return append(body, make([]byte, 8)...)
 		}
-		const notEntries = "the table of watches has not a power of two of entries"
+		const notEntries = "the size of the table of watches is not a power of two"
 		refuse(watches, table("", 1<<32|1, 0, 0), notEntries)
 		refuse(watches, table("", make([]uint64, 12)...), notEntries)
 		refuse(watches, table("", 1<<32|1, 0, 0, 0), "the table of watches has no empty entry")

@@ -50,8 +50,8 @@ func TestClassesAreListedFetchedAndAsked(t *testing.T) {
 			reasons[fmt.Sprint(found, " ", string(reason))] = true
 		}
 		for _, want := range []string{
-			"false its loader did not answer in time", "false its loader has no class file of it", "false it was unloaded",
-			"false what its loader gives is too large for a class file",
+			"false its loader did not answer in time", "false its loader has no class file for it", "false it was unloaded",
+			"false the class file that its loader returns is too large",
 		} {
 			if !reasons[want] {
 				t.Errorf("no class that %s: %v", want, reasons)

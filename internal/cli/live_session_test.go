@@ -15,7 +15,7 @@ func TestInterruptionSaysWhatIsLeft(t *testing.T) {
 	interrupted, interrupt := context.WithCancel(t.Context())
 	interrupt()
 	const clean = "nothing is left in the JVM"
-	restoring := &session.NotRestoredError{PID: 4711, Cause: errors.New("no progress for 1m0s")}
+	restoring := &session.NotRestoredError{PID: 4711, Cause: errors.New("it has restored no class for 1m0s")}
 	for name, tt := range map[string]struct {
 		ctx    context.Context
 		err    error

@@ -326,7 +326,7 @@ func evictFrom(ctx context.Context, s streams, o *session.Owner) error {
 	case errors.Is(err, context.Canceled):
 		return fmt.Errorf("process %d: interrupted; the hooks will still be removed: sonde status %d", o.JVM.PID, o.JVM.PID)
 	case errors.Is(err, session.ErrStays):
-		return fmt.Errorf("process %d: %w: it may be stopped, or a thread may be stuck in a hook: check sonde status %d, and try again when it runs", o.JVM.PID, err, o.JVM.PID)
+		return fmt.Errorf("process %d: %w; it may be stopped, or a thread may be blocked in a hook; check with sonde status %d, then try again", o.JVM.PID, err, o.JVM.PID)
 	}
 	return err
 }

@@ -29,7 +29,7 @@ const (
 	calibrations      = 3
 )
 
-var errNoRun = errors.New("the agent returned no calibration run")
+var errNoRun = errors.New("the cost of hooks could not be measured: the agent returned no result")
 
 // HookCost measures what hooks with these settings cost the target now. It uses some ten
 // milliseconds of one of its processors.

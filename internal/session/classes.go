@@ -456,7 +456,7 @@ func (s *Session) candidates(ctx context.Context, classes []control.Class, wante
 
 const (
 	unmodifiable = "the JVM does not allow it to be changed"
-	blindLoader  = "its class loader does not see the hooks: "
+	blindLoader  = "its class loader cannot find Sonde's hook classes: "
 )
 
 // obstacle returns why no hook can be put into a class; "" where nothing prevents it,
@@ -510,7 +510,7 @@ func (s *Session) capture(ctx context.Context, classes []*loadedClass, named fun
 	seen = slices.DeleteFunc(seen, func(c *loadedClass) bool {
 		before := table.handles[c.handle]
 		if before != nil && before.mode == refused {
-			c.reason = "the JVM refuses to change it"
+			c.reason = "the JVM refused to redefine the class"
 			return true
 		}
 		c.mode = viewed
@@ -527,7 +527,7 @@ func (s *Session) capture(ctx context.Context, classes []*loadedClass, named fun
 	s.state.captures.Batches = append(s.state.captures.Batches, installation.Batches...)
 	for _, c := range seen {
 		if c.mode == refused {
-			c.reason = "the JVM refuses to change it"
+			c.reason = "the JVM refused to redefine the class"
 		} else {
 			c.mode = weavable
 		}

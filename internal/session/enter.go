@@ -143,11 +143,11 @@ func (s *Session) holder() string {
 
 // unanswered is the agent's reason for leaving a class alone that may be noted as woven.
 // For other reasons it has not asked, or got an error.
-const unanswered = "no answer came in time"
+const unanswered = "Sonde did not answer within two seconds"
 
 // byAgent is the agent's reason where it could not ask about a class that loads: the class
 // is woven with the next batch.
-const byAgent = "a thread of the agent, which cannot wait, loaded it"
+const byAgent = "it was loaded by the agent's own thread, which cannot wait for Sonde"
 
 // remark passes messages of the agent on to the user. Classes that the agent left alone
 // are added to LeftAlone.
@@ -191,7 +191,7 @@ func (s *Session) explain(err error) error {
 	case errors.As(err, &refused):
 		return &HeldError{PID: s.jvm.PID, Holder: refused.Holder}
 	case errors.As(err, &none):
-		return fmt.Errorf("process %d: the agent was loaded but did not connect (%w): see what the program printed to its error stream", s.jvm.PID, err)
+		return fmt.Errorf("process %d: the agent was loaded but did not connect (%w); see the program's error stream", s.jvm.PID, err)
 	}
 	return fmt.Errorf("process %d: %w", s.jvm.PID, err)
 }

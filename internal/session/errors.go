@@ -51,7 +51,7 @@ type NotRestoredError struct {
 }
 
 func (e *NotRestoredError) Error() string {
-	return fmt.Sprintf("process %d has not restored all of its classes yet (%v); it goes on by itself: sonde status %d shows when it is done", e.PID, e.Cause, e.PID)
+	return fmt.Sprintf("process %d has not restored all of its classes yet (%v); the agent continues without Sonde, and sonde status %d shows when it has finished", e.PID, e.Cause, e.PID)
 }
 
 // Unwrap returns why Sonde stopped waiting.

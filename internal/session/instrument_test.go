@@ -122,7 +122,7 @@ func TestWhatCannotHaveHooksIsNamed(t *testing.T) {
 		for class, reason := range map[string]string{
 			"dynamic/Secret/":           "the JVM does not allow it to be changed",
 			"dynamic/Lambdas$$Lambda":   "the JVM does not allow it to be changed",
-			"loading/fresh/Confined":    "its class loader does not see the hooks: it does not find java.lang.SondeHooks",
+			"loading/fresh/Confined":    "its class loader cannot find Sonde's hook classes: it does not find java.lang.SondeHooks",
 			"java/lang/Thread":          "hooks call it to find their thread",
 			"java/lang/Object":          "every constructor calls it",
 			"jdk/internal/misc/Unsafe":  "hooks use it",

@@ -49,7 +49,7 @@ func (s *Session) leave(ctx context.Context) (control.Restored, error) {
 func (s *Session) bye(ctx context.Context, far *atomic.Pointer[control.Restoring]) (control.Restored, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	limit := time.AfterFunc(leaveLimit, func() { cancel(fmt.Errorf("no progress for %v", leaveLimit)) })
+	limit := time.AfterFunc(leaveLimit, func() { cancel(fmt.Errorf("it has restored no class for %v", leaveLimit)) })
 	defer limit.Stop()
 	restored, err := s.peer.Bye(ctx, func(r control.Restoring) {
 		limit.Reset(leaveLimit)

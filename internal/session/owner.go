@@ -36,15 +36,15 @@ type UnreachableError struct {
 func (e *UnreachableError) Error() string {
 	switch {
 	case errors.Is(e.Cause, os.ErrNotExist):
-		return fmt.Sprintf("process %d has %s mapped, whose file is gone: Sonde has left and the JVM is still restoring its classes, or a thread is still in a hook; sonde undo %d waits for it", e.PID, e.Path, e.PID)
+		return fmt.Sprintf("Sonde has ended its session with process %d, but the JVM still uses the arena %s: it is restoring its classes, or a thread is still in a hook; sonde undo %d waits until this is done", e.PID, e.Path, e.PID)
 	case errors.Is(e.Cause, os.ErrPermission):
-		return fmt.Sprintf("process %d has %s mapped, which belongs to another user: run sonde as that user, or as root", e.PID, e.Path)
+		return fmt.Sprintf("process %d uses the arena %s, which belongs to another user; run sonde as that user, or as root", e.PID, e.Path)
 	case errors.Is(e.Cause, process.ErrNotMapped):
-		return fmt.Sprintf("process %d has %s mapped, but another file is there now: restore the original file, or restart the program", e.PID, e.Path)
+		return fmt.Sprintf("the arena %s that process %d uses was replaced by another file; restart the program", e.Path, e.PID)
 	case errors.Is(e.Cause, arena.ErrNotArena):
-		return fmt.Sprintf("process %d has %s mapped: %v: use the sonde that made it", e.PID, e.Path, e.Cause)
+		return fmt.Sprintf("process %d uses the arena %s, which this version of Sonde cannot read (%v); use the version that created it", e.PID, e.Path, e.Cause)
 	}
-	return fmt.Sprintf("process %d has %s mapped, which cannot be read: %v", e.PID, e.Path, e.Cause)
+	return fmt.Sprintf("process %d uses the arena %s, which cannot be read: %v", e.PID, e.Path, e.Cause)
 }
 
 // Unwrap returns why it cannot be read.
@@ -137,7 +137,7 @@ func (o *Owner) Sum() (*arena.Summary, error) { return o.Arena.Sum(arena.Monoton
 func (o *Owner) Close() { _ = o.Arena.Close() }
 
 // ErrStays reports that a JVM did not unmap an arena in time.
-var ErrStays = errors.New("the hooks were not removed in time")
+var ErrStays = errors.New("it did not remove the hooks in time")
 
 const (
 	evictLimit = 60 * time.Second

@@ -71,8 +71,8 @@ type Session struct {
 
 // Errors of sessions that ended without Close.
 var (
-	ErrEnded  = errors.New("the session was ended from outside")
-	ErrExited = errors.New("it has ended") // the JVM
+	ErrEnded  = errors.New("the session has ended")
+	ErrExited = errors.New("the JVM has exited")
 )
 
 // Open opens a session with a JVM: the agent is loaded, an arena is mapped, and nothing
@@ -148,9 +148,9 @@ func (s *Session) Err() error {
 	case err == nil:
 		return nil
 	case s.Arena != nil && s.Arena.StopAsked():
-		return fmt.Errorf("%w: its hooks were removed (sonde undo)", ErrEnded)
+		return fmt.Errorf("%w: sonde undo has removed its hooks", ErrEnded)
 	case hasExited(s.jvm):
-		return fmt.Errorf("process %d: %w (%w)", s.jvm.PID, ErrExited, err)
+		return fmt.Errorf("process %d: %w", s.jvm.PID, ErrExited)
 	}
 	return s.explain(err)
 }
@@ -209,7 +209,7 @@ func digest(remarks []string) []string {
 		others = append(others, remark)
 	}
 	if failed > 0 {
-		others = append(others, fmt.Sprintf("%d classes were not restored because their static initializer has failed: the JVM never runs them", failed))
+		others = append(others, fmt.Sprintf("%d classes were not restored because their static initializer has failed; the program cannot use them", failed))
 	}
 	return others
 }

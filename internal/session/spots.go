@@ -252,6 +252,6 @@ func (s *Session) reportUnfollowed(h *instrument.HandOffMethod, why string) {
 	s.state.spots.unfollowed[h.Way] = true
 	s.state.lock.Unlock()
 	if !isReported && s.settings.Notice != nil {
-		s.settings.Notice(fmt.Sprintf("contexts and tags are not passed on to %s: %s", h.Way, why))
+		s.settings.Notice(fmt.Sprintf("contexts and tags are not passed on to %s (%s)", h.Way, why))
 	}
 }

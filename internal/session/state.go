@@ -71,7 +71,7 @@ func (s *Session) noteMethod(m *instrument.Method) (off []uint32) {
 	st := &s.state
 	leave := func(reason string) { st.left[LeftAlone{Class: m.Class, Method: m.Member(), Reason: reason}] = true }
 	for _, site := range m.Result.Left {
-		leave("its call of " + site.Call.Owner + "." + site.Call.Name + ": " + site.Reason.Error())
+		leave("its call of " + site.Call.Owner + "." + site.Call.Name + " gets no hook: " + site.Reason.Error())
 	}
 	if !m.Result.Woven {
 		if m.Hooked || len(m.Result.Left) == 0 && !m.Spotted {

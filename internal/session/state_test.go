@@ -58,7 +58,7 @@ func TestAClassThatWasLeftAloneAfterAllIsNotWoven(t *testing.T) {
 	for _, class := range []string{"a/B", "a/B", "c/D"} {
 		s.note(class, outcome(class))
 	}
-	s.remark("a/B was left alone: its class loader does not see the hooks")
+	s.remark("a/B was left alone: its class loader cannot find Sonde's hook classes")
 	for copies := 2; copies >= 0; copies-- {
 		want := 1
 		if copies > 0 {
@@ -67,7 +67,7 @@ func TestAClassThatWasLeftAloneAfterAllIsNotWoven(t *testing.T) {
 		if len(s.Methods()) != want || len(s.state.undescribed) != want || s.Classes() != want {
 			t.Errorf("with %d copies %v are woven, to be described %v, %d classes", copies, s.Methods(), s.state.undescribed, s.Classes())
 		}
-		s.remark("a/B was left alone: no answer came in time")
+		s.remark("a/B was left alone: Sonde did not answer within two seconds")
 	}
 	if len(s.LeftAlone()) != 2 {
 		t.Errorf("left alone: %v", s.LeftAlone())

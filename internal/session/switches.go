@@ -156,7 +156,7 @@ func (s *Session) describe() {
 	}
 	s.grower.provide(int64(len(fresh)) * roomPerMethod)
 	if err := s.Arena.Describe(fresh); err != nil {
-		s.remark(fmt.Sprintf("%v: names of methods are missing in it", err))
+		s.remark(fmt.Sprintf("%v; the arena does not contain the names of all methods", err))
 	}
 	if all > firstMethods && all-len(fresh) <= firstMethods {
 		if err := s.Arena.MakeSpill(8 * all); err != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // errLate is the error of an answer that the agent no longer waits for.
-var errLate = errors.New("the agent no longer waits for the answer")
+var errLate = errors.New("the agent no longer waits for this class, because weaving took too long")
 
 // weave answers the JVM's question what a class becomes. Several threads may ask at once:
 // the agent's own, for a batch, and threads of the program that load classes; and again

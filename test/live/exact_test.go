@@ -337,7 +337,7 @@ var expectedReasons = []struct {
 	{"$$Lambda", "the JVM does not allow it to be changed", false},
 	{"dynamic/Secret/", "the JVM does not allow it to be changed", false}, // a hidden class
 	{"LambdaForm$", "the JVM does not allow it to be changed", false},
-	{"loading/fresh/Confined", "its class loader does not see the hooks", true},
+	{"loading/fresh/Confined", "its class loader cannot find Sonde's hook classes", true},
 	// Its initialiser has failed, so it is of no use, and the JVM refuses to touch it. One
 	// that is loaded later has hooks.
 	{"construction/fresh/Failing", "the JVM refused it: java.lang.InternalError: class redefinition failed: invalid class", false},

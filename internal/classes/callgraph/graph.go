@@ -2,28 +2,33 @@
 // the classes that are loaded. It only works on class files it is given: it fetches no
 // class and reads no file.
 //
-// [Graph.Add] mirrors a class, [Graph.Expand] expands a method. Expanding a method marks
-// everything its body can call as callable. Each callee is reported once: on expansion, or
+// [Graph.Add] adds a class to the graph, which then mirrors it. [Graph.Expand] follows the
+// calls in the body of a method: everything that the body can call becomes callable. Each callee is reported once: on expansion, or
 // when its class is added later. The result is never too small and often too large:
 //
 //   - A virtual call reaches the declaration and every override in a mirrored
 //     subtype. Overriding goes by name and descriptor, whatever the package.
 //   - A lambda or method reference, in any mirrored class, is a class of its own that
 //     implements the functional interface and calls the handle's target.
-//   - A call into a skipped class may call back: from the first on, everything that
-//     overrides or implements a method of a skipped class is callable. Leaves
-//     (known.go) are excepted.
-//   - A class with a supertype that is not mirrored may override anything by it.
+//   - Skipped classes, such as those of the JDK, are not expanded, but may call back. After
+//     the first call into one, everything that overrides or implements a method of a
+//     skipped class is callable. Calls of leaves, methods that are known never to call
+//     back (known.go), have no such effect.
+//   - If a supertype of a class is not mirrored, every method of the class may override a
+//     method of that supertype.
 //
-// Methods are known by class, name and descriptor. Classes of one name, of several
-// loaders or of several versions, are united: what one of them can call, all can.
+// Methods are identified by class, name and descriptor. Classes with the same name, from
+// different loaders or in different versions, are treated as one.
 // Names are as in the class file: internal, in modified UTF-8.
 //
-// The graph does not see calls that native code makes, except of overriding methods;
-// calls by reflection and method handles, which the user of the package follows at run
-// time ([Graph.Reflected]); class loaders of the program that the JVM itself calls, until
-// a call into a skipped class makes them callable; finalize(), unless it is called
-// by name, since it runs on a thread of the JVM.
+// The graph does not contain:
+//
+//   - calls that native code makes, except calls of overriding methods;
+//   - calls by reflection and method handles, which the user of the package follows at run
+//     time ([Graph.Reflected]);
+//   - calls that the JVM itself makes to class loaders of the program, until a call into a
+//     skipped class makes them callable;
+//   - calls of finalize() by the JVM, on a thread of its own.
 package callgraph
 
 import (

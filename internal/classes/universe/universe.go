@@ -1,8 +1,8 @@
 // Package universe is the model of the classes that a JVM has loaded: their names,
-// loaders and class files, and which class extends which. A class file is parsed when it
-// is first needed, and once.
+// loaders and class files, and which class extends which. A class file is parsed only
+// once, when it is first needed.
 //
-// A Universe can also stand for class files that no JVM has loaded yet.
+// A Universe can also be made from class files that no JVM has loaded yet.
 package universe
 
 import (

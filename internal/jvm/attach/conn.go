@@ -76,7 +76,7 @@ func (c *Conn) Execute(ctx context.Context, command string, args ...string) (Rep
 		defer cancel()
 	}
 	if hasZero(append(args, command)...) {
-		return Reply{}, c.fail(ErrCommand, "one of its words contains a zero byte", nil)
+		return Reply{}, c.fail(ErrCommand, "an argument contains a zero byte", nil)
 	}
 	request := requestV1(command, args)
 	if !fitsV1(command, args) {
@@ -100,12 +100,12 @@ func (c *Conn) longRequest(ctx context.Context, command string, args []string) (
 	}
 	// An older JVM does not know the command.
 	if reply.Code != 0 || strings.TrimSpace(reply.Text) != "2" {
-		return nil, c.fail(ErrTooLong, fmt.Sprintf("before JDK 24 there may be %d arguments of %d bytes: use shorter paths",
+		return nil, c.fail(ErrTooLong, fmt.Sprintf("before JDK 24 a command can have at most %d arguments of %d bytes each; use shorter paths",
 			argumentsV1, longestWordV1), nil)
 	}
 	request := requestV2(command, args)
 	if len(request) > longestRequestV2 {
-		return nil, c.fail(ErrTooLong, fmt.Sprintf("it may have %d bytes: use shorter arguments", longestRequestV2), nil)
+		return nil, c.fail(ErrTooLong, fmt.Sprintf("a command can have at most %d bytes; use shorter arguments", longestRequestV2), nil)
 	}
 	return request, nil
 }
@@ -133,13 +133,13 @@ func (c *Conn) explain(err error) error {
 	case errors.As(err, &known):
 		return known
 	case errors.Is(err, context.DeadlineExceeded):
-		return c.fail(ErrTimeout, "it may be stopped, paused or starved of processor time: check its state with ps, then try again", err)
+		return c.fail(ErrTimeout, "it may be stopped, or get no processor time; check its state with ps, then try again", err)
 	case errors.Is(err, context.Canceled):
 		return c.fail(ErrTimeout, "interrupted", err)
 	case errors.Is(err, ErrGone) || !c.target.alive():
 		return c.fail(ErrGone, "sonde ps lists the running JVMs", nil)
 	}
-	return c.fail(ErrCommand, "the connection broke: try again", err)
+	return c.fail(ErrCommand, "the connection broke before the JVM answered; try again", err)
 }
 
 // The kinds of errors. Each text is the beginning of an error's line; the remedy follows.
@@ -148,15 +148,15 @@ var (
 	ErrNotJVM      = errors.New("it is not a JVM")
 	ErrOpenJ9      = errors.New("it is an OpenJ9 JVM")
 	ErrPermission  = errors.New("it belongs to another user")
-	ErrDisabled    = errors.New("it cannot be attached to")
-	ErrAgentsOff   = errors.New("it loads no agents")
+	ErrDisabled    = errors.New("Sonde cannot attach to it")
+	ErrAgentsOff   = errors.New("it cannot load agents")
 	ErrReadOnlyTmp = errors.New("its /tmp is read-only")
 	ErrGone        = errors.New("it has ended")
 	ErrTimeout     = errors.New("it did not answer in time")
-	ErrImpostor    = errors.New("another process answers in its place")
-	ErrCommand     = errors.New("it refused the command")
+	ErrImpostor    = errors.New("another process listens on its attach socket")
+	ErrCommand     = errors.New("the command failed")
 	ErrAgent       = errors.New("the agent did not start")
-	ErrTooLong     = errors.New("the command is too long for it")
+	ErrTooLong     = errors.New("the command is too long")
 )
 
 // An Error is one line: the process, the problem and the remedy. It wraps one of the errors above.
@@ -178,7 +178,7 @@ func (c *Conn) LoadAgent(ctx context.Context, jar, options string) error {
 	case !path.IsAbs(jar):
 		return c.fail(ErrAgent, fmt.Sprintf("%s is not an absolute path", jar), nil)
 	case strings.Contains(jar, "="):
-		return c.fail(ErrAgent, fmt.Sprintf("%s contains =, which ends a path here: use another path", jar), nil)
+		return c.fail(ErrAgent, fmt.Sprintf("the path of the agent's jar, %s, contains =, after which the JVM expects the agent's options; use another path", jar), nil)
 	}
 	if options != "" {
 		options = "=" + options
@@ -192,7 +192,7 @@ func (c *Conn) LoadAgent(ctx context.Context, jar, options string) error {
 			return c.agentError(jar, reply)
 		}
 		if time.Since(began) > bootLimit {
-			return c.fail(ErrAgent, "its modules are not initialized yet: try again when it has started", nil)
+			return c.fail(ErrAgent, "its modules are not initialized yet; try again when it has started", nil)
 		}
 		if process.Pause(ctx, pause) != nil {
 			return context.Cause(ctx)
@@ -223,10 +223,10 @@ func (c *Conn) agentError(jar string, reply Reply) error {
 	case reply.Code == 0 && err == nil:
 		return c.fail(ErrAgent, agentResult(jar, result), nil)
 	case strings.Contains(text, "agent loading is not enabled"):
-		return c.fail(ErrAgentsOff, "agents are switched off (-XX:-EnableDynamicAgentLoading): "+
+		return c.fail(ErrAgentsOff, "it was started with -XX:-EnableDynamicAgentLoading; "+
 			"start it without that option, or with -javaagent", nil)
 	case strings.Contains(text, "FindException") && strings.Contains(text, "java.instrument"):
-		return c.fail(ErrAgentsOff, "its run-time image lacks the module java.instrument: "+
+		return c.fail(ErrAgentsOff, "its run-time image lacks the module java.instrument; "+
 			"add it with jlink --add-modules java.instrument", nil)
 	case text == "":
 		return c.fail(ErrAgent, fmt.Sprintf("the JVM returned code %d without a reason", reply.Code), nil)
@@ -237,11 +237,11 @@ func (c *Conn) agentError(jar string, reply Reply) error {
 func agentResult(jar string, result int) string {
 	switch result {
 	case agentBadJar:
-		return jar + " cannot be read by the JVM, or has no Agent-Class: put it where the JVM and its user can read it"
+		return jar + " cannot be read by the JVM, or has no Agent-Class; put it where the JVM and its user can read it"
 	case agentNotOnPath:
-		return jar + " cannot be added to the class path"
+		return "the JVM could not add " + jar + " to its class path; see the program's error stream"
 	case agentThrew:
-		return "its agentmain threw an exception: the stack trace is on the program's error stream"
+		return "its agentmain threw an exception; the stack trace is on the program's error stream"
 	}
 	return fmt.Sprintf("it returned %d", result)
 }
@@ -257,7 +257,7 @@ type target interface {
 	close()
 }
 
-var errNoListener = errors.New("nothing listens on its socket")
+var errNoListener = errors.New("nothing listens on the attach socket of the JVM")
 
 // waitLimit bounds the time that a JVM may take to listen. A JVM in a long pause, or without a processor, needs
 // seconds.
@@ -309,7 +309,7 @@ func preflight(host process.Host, pid int) (*process.JVM, error) {
 	case errors.Is(err, process.ErrNotJVM):
 		return nil, &Error{PID: pid, Kind: ErrNotJVM, Detail: "sonde ps lists the running JVMs"}
 	case err != nil:
-		return nil, &Error{PID: pid, Kind: ErrDisabled, Detail: "it cannot be inspected", Cause: err}
+		return nil, &Error{PID: pid, Kind: ErrDisabled, Detail: "its files in /proc cannot be read", Cause: err}
 	}
 	switch {
 	case jvm.Kind == process.OpenJ9:
@@ -320,7 +320,7 @@ func preflight(host process.Host, pid int) (*process.JVM, error) {
 		return nil, &Error{PID: pid, Kind: ErrDisabled, Detail: jvm.Attach.Reason}
 	case jvm.Stopped:
 		// It would handle the signal long after the file for it is removed.
-		return nil, &Error{PID: pid, Kind: ErrDisabled, Detail: fmt.Sprintf("it is stopped by a signal or a debugger: resume it with kill -CONT %d", pid)}
+		return nil, &Error{PID: pid, Kind: ErrDisabled, Detail: fmt.Sprintf("it is stopped by a signal or a debugger; resume it with kill -CONT %d", pid)}
 	}
 	return jvm, nil
 }

@@ -40,7 +40,7 @@ func newLive(host process.Host, jvm *process.JVM) (*live, error) {
 	}
 	if l.tmp, err = host.OpenInside(jvm.PID, "/tmp", unix.O_PATH|unix.O_DIRECTORY); err != nil {
 		l.close()
-		return nil, &Error{PID: jvm.PID, Kind: ErrDisabled, Detail: "its /tmp cannot be opened: provide a /tmp that its user can write to", Cause: err}
+		return nil, &Error{PID: jvm.PID, Kind: ErrDisabled, Detail: "its /tmp cannot be opened; provide a /tmp that its user can write to", Cause: err}
 	}
 	l.working, _ = host.OpenWorking(jvm.PID, ".", unix.O_PATH|unix.O_DIRECTORY) // used only if a file in /tmp is in the way
 	return l, nil
@@ -79,7 +79,7 @@ func (l *live) dial() (conn net.Conn, err error) {
 	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ECONNREFUSED), errors.Is(err, unix.EAGAIN):
 		return nil, errNoListener
 	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
-		return nil, l.fail(ErrPermission, "its socket may not be opened: run sonde as root", err)
+		return nil, l.fail(ErrPermission, "this user is not allowed to open its socket; run sonde as root", err)
 	case err != nil:
 		return nil, os.NewSyscallError("connect", err)
 	}
@@ -96,7 +96,7 @@ func (l *live) checkPeer(fd int) error {
 		return os.NewSyscallError("getsockopt", err)
 	}
 	if int(peer.Pid) != l.jvm.PID || peer.Uid != l.jvm.UID {
-		return l.fail(ErrImpostor, fmt.Sprintf("process %d of user %d owns /tmp/.java_pid%d: remove that file",
+		return l.fail(ErrImpostor, fmt.Sprintf("process %d of user %d owns /tmp/.java_pid%d; remove that file",
 			peer.Pid, peer.Uid, l.jvm.NamespacePID), nil)
 	}
 	return nil
@@ -123,7 +123,7 @@ func (l *live) ask() (withdraw func(), err error) {
 		case errors.Is(err, unix.ESRCH):
 			return nil, ErrGone
 		case errors.Is(err, unix.EPERM):
-			return nil, l.fail(ErrPermission, "it may not be signalled: run sonde as root", err)
+			return nil, l.fail(ErrPermission, "this user is not allowed to send it signals; run sonde as root", err)
 		}
 		return nil, err
 	}
@@ -138,11 +138,11 @@ func (l *live) mayBeSignalled() error {
 	case errors.Is(err, process.ErrNoProcess) || !l.host.Same(l.jvm):
 		return ErrGone
 	case err != nil:
-		return l.fail(ErrDisabled, "it can no longer be inspected", err)
+		return l.fail(ErrDisabled, "its files in /proc can no longer be read", err)
 	case now.ReducedSignal:
-		return l.fail(ErrDisabled, "it ignores signals (-Xrs) and does not listen on its socket: start it without that option", nil)
+		return l.fail(ErrDisabled, "it ignores signals (-Xrs) and does not listen on its socket; start it without that option", nil)
 	case now.Kind != process.HotSpot || now.Attach.Answer != process.Yes || !now.CatchesQuit:
-		return l.fail(ErrDisabled, "it does not catch SIGQUIT, like a JVM that is starting: try again", nil)
+		return l.fail(ErrDisabled, "it does not handle SIGQUIT, probably because it is still starting; try again", nil)
 	}
 	return nil
 }
@@ -157,9 +157,9 @@ func (l *live) leaveNote() (withdraw func(), err error) {
 	case err == nil:
 		return withdraw, nil
 	case errors.Is(err, unix.EROFS):
-		return nil, l.fail(ErrReadOnlyTmp, "it needs a socket there: provide a writable /tmp, such as a tmpfs, or start it with -javaagent", nil)
+		return nil, l.fail(ErrReadOnlyTmp, "the JVM must create a socket there; provide a writable /tmp, such as a tmpfs, or start it with -javaagent", nil)
 	case !errors.Is(err, unix.EEXIST):
-		return nil, l.fail(ErrDisabled, fmt.Sprintf("user %s cannot create a file in its /tmp: check its space and permissions", l.jvm.User), err)
+		return nil, l.fail(ErrDisabled, fmt.Sprintf("user %s cannot create a file in its /tmp; check its space and permissions", l.jvm.User), err)
 	}
 	if l.isOwn(name) {
 		return func() {}, nil // of another attach; the JVM accepts it
@@ -169,7 +169,7 @@ func (l *live) leaveNote() (withdraw func(), err error) {
 			return withdraw, nil
 		}
 	}
-	return nil, l.fail(ErrDisabled, fmt.Sprintf("its /tmp/%s belongs to another user: remove that file", name), err)
+	return nil, l.fail(ErrDisabled, fmt.Sprintf("its /tmp/%s belongs to another user; remove that file", name), err)
 }
 
 // create creates an empty file, which must not exist.

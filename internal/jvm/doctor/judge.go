@@ -65,7 +65,7 @@ func (j *judge) kind() {
 	case j.version.Feature < oldest:
 		j.find(Stop, "JVM", fmt.Sprintf("JDK %s is older than %d, the oldest that Sonde supports", jvm.Version, oldest), "run the program on a newer JDK")
 	case j.version.Feature > newest:
-		j.find(Warn, "JVM", fmt.Sprintf("JDK %s is newer than %d, the newest that this Sonde supports", jvm.Version, newest), "look for a newer Sonde")
+		j.find(Warn, "JVM", fmt.Sprintf("JDK %s is newer than %d, the newest that this Sonde supports", jvm.Version, newest), "use a newer version of Sonde")
 	default:
 		text := "HotSpot, JDK " + jvm.Version
 		if jvm.Vendor != "" {
@@ -98,14 +98,14 @@ func (j *judge) attach() {
 }
 
 func (j *judge) verdict(subject, yes string, v process.Verdict) {
-	text, remedy, _ := strings.Cut(v.Reason, ": ")
+	text, remedy, _ := strings.Cut(v.Reason, "; ")
 	switch v.Answer {
 	case process.Yes:
 		j.find(OK, subject, yes, "")
 	case process.No:
 		j.find(Stop, subject, text, remedy)
 	default:
-		j.find(Warn, subject, "unknown: "+text, remedy)
+		j.find(Warn, subject, text, remedy)
 	}
 }
 
@@ -138,7 +138,7 @@ func (j *judge) runtime() {
 
 func (j *judge) presence() {
 	if inside := j.facts.JVM.Inside; inside == process.Inside || inside == process.Packed {
-		j.find(Note, "Sonde", "Sonde is already inside, and methods may be woven", fmt.Sprintf("sonde status %d shows the details", j.facts.JVM.PID))
+		j.find(Note, "Sonde", "Sonde already has an agent in this JVM, and methods may have hooks", fmt.Sprintf("sonde status %d shows the details", j.facts.JVM.PID))
 	}
 }
 
@@ -147,14 +147,14 @@ func (j *judge) redefinition() {
 	f := j.facts
 	atStart := f.Invited || slices.ContainsFunc(f.Agents, func(a Agent) bool { return a.AtStart && a.Trait != Samples })
 	const everything = "the first change to a class will discard all compiled code, so the program will be slow for seconds"
-	const remedy = "choose a quiet moment, or start it with -javaagent (sonde agent-jar)"
+	const remedy = "attach when the program has little load, or start it with -javaagent (sonde agent-jar)"
 	switch {
 	case !f.flag("AlwaysRecordEvolDependencies", true):
 		j.find(Warn, "redefinition", everything+" (-XX:-AlwaysRecordEvolDependencies)", "start it without that option")
 	case f.TracksDependencies == process.Yes:
 		j.find(OK, "redefinition", "changing a class discards only the code that depends on it", "")
 	case f.TracksDependencies == process.Unknown:
-		j.find(Warn, "redefinition", "unless it records the dependencies of compiled code, "+everything, remedy)
+		j.find(Warn, "redefinition", "Sonde could not determine whether this JVM records the dependencies of compiled code; if not, "+everything, remedy)
 	case atStart:
 		j.find(Note, "redefinition", "an agent was loaded at the start, so compiled code probably survives the first change to a class", "")
 	default:
@@ -165,8 +165,8 @@ func (j *judge) redefinition() {
 			"select few classes")
 	}
 	if jdk.ParameterNames.In(j.version) {
-		j.find(Note, "redefinition", "this JDK loses parameter names when it retransforms a class: "+
-			"Sonde uses the class file instead, and skips and lists classes without one", "")
+		j.find(Note, "redefinition", "this JDK loses parameter names when it retransforms a class; "+
+			"Sonde uses the class file instead, and lists classes that get no hooks because it cannot find their file", "")
 	}
 	if f.flag("AllowEnhancedClassRedefinition", false) {
 		j.find(Warn, "redefinition", "it was started with -XX:+AllowEnhancedClassRedefinition, with which Sonde was never tested", "start it without that option")
@@ -197,7 +197,7 @@ func (j *judge) sharing() {
 	f := j.facts
 	for _, name := range []string{"SharedArchiveFile", "AOTCache"} {
 		if file := f.Flags[name]; file != "" {
-			j.find(OK, "sharing", fmt.Sprintf("classes come from an archive (-XX:%s=%s); changed classes are copied", name, file), "")
+			j.find(OK, "sharing", fmt.Sprintf("classes come from an archive (-XX:%s=%s); the JVM makes a private copy of a class when Sonde changes it", name, file), "")
 		}
 	}
 	for _, name := range []string{"ArchiveClassesAtExit", "AOTCacheOutput", "AOTConfiguration"} {
@@ -238,16 +238,16 @@ func (j *judge) options() {
 
 func (j *judge) agents() {
 	for _, a := range j.facts.Agents {
-		loaded := "after the start"
+		loaded := "at run time"
 		if a.AtStart {
-			loaded = "from the start"
+			loaded = "at startup"
 		}
-		text := fmt.Sprintf("%s is inside, loaded %s, and %s (%s)", a.Name, loaded, a.Trait, a.Path)
+		text := fmt.Sprintf("the agent %s was loaded %s and %s (%s)", a.Name, loaded, a.Trait, a.Path)
 		switch a.Trait {
 		case Redefines:
 			j.find(Warn, "other agents", text, "use it and Sonde one after the other, because each may undo the changes of the other")
 		case Transforms:
-			j.find(Note, "other agents", text+"; its changes are kept", "")
+			j.find(Note, "other agents", text+"; Sonde keeps its changes", "")
 		case Debugs:
 			j.find(Note, "other agents", text+"; a thread stopped at a breakpoint in a hook delays Sonde", "")
 		default:
@@ -273,9 +273,9 @@ func (j *judge) containment() {
 		return
 	}
 	left := m.Limit - m.Used
-	text := fmt.Sprintf("%s of its limit of %s are left", size(left), size(m.Limit))
+	text := fmt.Sprintf("%s of its memory limit of %s are free", size(left), size(m.Limit))
 	if left < roomForArena || left < m.Limit/20 {
-		j.find(Warn, "memory", text+"; the memory that Sonde maps counts too, and the kernel kills processes over the limit", "raise the limit, or select fewer methods")
+		j.find(Warn, "memory", text+"; the memory that Sonde maps also counts, and the kernel kills processes over the limit", "raise the limit, or select fewer methods")
 		return
 	}
 	j.find(OK, "memory", text, "")
@@ -309,7 +309,7 @@ func (j *judge) places() {
 			"give it a larger /dev/shm (docker --shm-size)")
 	case tmp.Known && !tmp.ReadOnly:
 		j.find(Warn, "arena", fmt.Sprintf("its /dev/shm and its /tmp have little room, %s and %s, so little can be measured at once",
-			size(shm.Free), size(tmp.Free)), "make room, or give it a larger /dev/shm (docker --shm-size)")
+			size(shm.Free), size(tmp.Free)), "free space, or give it a larger /dev/shm (docker --shm-size)")
 	}
 }
 

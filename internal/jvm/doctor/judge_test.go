@@ -38,7 +38,7 @@ func TestPlainIsAllOK(t *testing.T) {
 }
 
 func TestJudge(t *testing.T) {
-	no := process.Verdict{Answer: process.No, Reason: "it is off (-XX:+Off): start it again"}
+	no := process.Verdict{Answer: process.No, Reason: "it is off (-XX:+Off); start it again"}
 	for _, tt := range []struct {
 		name     string
 		change   func(*Facts)
@@ -51,22 +51,22 @@ func TestJudge(t *testing.T) {
 		{"hidden", func(f *Facts) { f.JVM.Kind = process.Hidden }, Stop, "JVM", "belongs to app", "be app or root"},
 		{"JDK 7", func(f *Facts) { f.JVM.Version = "1.7.0_80" }, Stop, "JVM", "older than 11", "newer JDK"},
 		{"JDK 11", func(f *Facts) { f.JVM.Version = "11.0.13" }, Warn, "redefinition", "before JDK 15", "few classes"},
-		{"JDK 26", func(f *Facts) { f.JVM.Version = "26-ea" }, Warn, "JVM", "newer than 25", "newer Sonde"},
+		{"JDK 26", func(f *Facts) { f.JVM.Version = "26-ea" }, Warn, "JVM", "newer than 25", "newer version of Sonde"},
 		{"no version", func(f *Facts) { f.JVM.Version = "" }, Warn, "JVM", "unknown version", ""},
 		{"another user", func(f *Facts) { f.UID, f.GID = 1001, 1000 }, Stop, "access", "belongs to app", "be app or root"},
 		{"another group", func(f *Facts) { f.UID, f.GID = 1000, 1 }, Stop, "access", "belongs to app", "be app or root"},
 		{"stopped", func(f *Facts) { f.JVM.Stopped = true }, Stop, "access", "stopped", "kill -CONT 4711"},
 		{"attach off", func(f *Facts) { f.JVM.Attach = no }, Stop, "attach", "it is off (-XX:+Off)", "start it again"},
-		{"attach unknown", func(f *Facts) { f.JVM.Attach = process.Verdict{Answer: process.Unknown, Reason: "a: b"} }, Warn, "attach", "unknown: a", "b"},
+		{"attach unknown", func(f *Facts) { f.JVM.Attach = process.Verdict{Answer: process.Unknown, Reason: "a; b"} }, Warn, "attach", "a", "b"},
 		{"no answer", func(f *Facts) { f.AskError = errors.New("too late") }, Warn, "attach", "too late", ""},
 		{"agents off", func(f *Facts) { f.JVM.Agents = no }, Stop, "agents", "it is off (-XX:+Off)", "start it again"},
 		{"agents off by flag", func(f *Facts) { f.Flags["EnableDynamicAgentLoading"] = "false" }, Stop, "agents", "switched off", "-javaagent"},
 		{"agents warned of", func(f *Facts) { f.Flags = nil }, Note, "agents", "print a warning", "-XX:+EnableDynamicAgentLoading"},
 		{"small image", func(f *Facts) { f.JVM.Modules = []string{"java.base"} }, Stop, "modules", "java.instrument", "jlink"},
-		{"inside already", func(f *Facts) { f.JVM.Inside = process.Inside }, Note, "Sonde", "already inside", "sonde status 4711"},
+		{"inside already", func(f *Facts) { f.JVM.Inside = process.Inside }, Note, "Sonde", "already has an agent", "sonde status 4711"},
 		{"no dependencies", func(f *Facts) { f.TracksDependencies = process.No }, Warn, "redefinition", "all compiled code", "-javaagent"},
 		{"dependencies off", func(f *Facts) { f.Flags["AlwaysRecordEvolDependencies"] = "false" }, Warn, "redefinition", "-XX:-AlwaysRecord", "without"},
-		{"dependencies unknown", func(f *Facts) { f.TracksDependencies = process.Unknown }, Warn, "redefinition", "unless it records", "quiet moment"},
+		{"dependencies unknown", func(f *Facts) { f.TracksDependencies = process.Unknown }, Warn, "redefinition", "could not determine", "little load"},
 		{"dependencies by an agent", func(f *Facts) {
 			f.TracksDependencies = process.No
 			f.Agents = []Agent{{"Glowroot", Transforms, "/g.jar", true}}
@@ -87,12 +87,12 @@ func TestJudge(t *testing.T) {
 		{"no counters", func(f *Facts) { f.Flags["UsePerfData"] = "false" }, Note, "counters", "pauses", "UsePerfData"},
 		{"counters not shared", func(f *Facts) { f.Flags["PerfDisableSharedMem"] = "true" }, Note, "counters", "pauses", "PerfDisableSharedMem"},
 		{"environment", func(f *Facts) { f.Environment = map[string]string{"JAVA_TOOL_OPTIONS": "-Da=b"} }, Note, "options", "JAVA_TOOL_OPTIONS=-Da=b", ""},
-		{"a tracer", func(f *Facts) { f.Agents = []Agent{{"Glowroot", Transforms, "/g.jar", true}} }, Note, "other agents", "from the start", ""},
-		{"a late editor", func(f *Facts) { f.Agents = []Agent{{"Arthas", Redefines, "/a.jar", false}} }, Warn, "other agents", "after the start", "one after the other"},
+		{"a tracer", func(f *Facts) { f.Agents = []Agent{{"Glowroot", Transforms, "/g.jar", true}} }, Note, "other agents", "at startup", ""},
+		{"a late editor", func(f *Facts) { f.Agents = []Agent{{"Arthas", Redefines, "/a.jar", false}} }, Warn, "other agents", "at run time", "one after the other"},
 		{"a sampler", func(f *Facts) { f.Agents = []Agent{{"async-profiler", Samples, "/a.so", false}} }, OK, "other agents", "does not change classes", ""},
 		{"a debugger", func(f *Facts) { f.Agents = []Agent{{"jdwp", Debugs, "libjdwp.so", true}} }, Note, "other agents", "breakpoint", ""},
 		{"container", func(f *Facts) { f.JVM.OtherPIDs, f.JVM.OtherMounts, f.JVM.NamespacePID = true, true, 1 }, OK, "container", "its own PID is 1) and files", ""},
-		{"memory", func(f *Facts) { f.Memory = Memory{1 << 30, 512 << 20} }, OK, "memory", "512.0 MiB of its limit of 1.0 GiB", ""},
+		{"memory", func(f *Facts) { f.Memory = Memory{1 << 30, 512 << 20} }, OK, "memory", "512.0 MiB of its memory limit of 1.0 GiB", ""},
 		{"memory near its end", func(f *Facts) { f.Memory = Memory{1 << 30, 1000 << 20} }, Warn, "memory", "24.0 MiB of", "raise"},
 		{"memory over its end", func(f *Facts) { f.Memory = Memory{1 << 30, 2 << 30} }, Warn, "memory", "0 bytes of", "raise"},
 		{"no /tmp", func(f *Facts) { f.Tmp = Place{} }, Stop, "/tmp", "cannot be opened", "write"},
@@ -100,7 +100,7 @@ func TestJudge(t *testing.T) {
 		{"noexec /tmp", func(f *Facts) { f.Tmp.NoExec = true }, OK, "/tmp", "noexec does not matter", ""},
 		{"small /dev/shm", func(f *Facts) { f.Shm = Place{true, false, false, 64 << 20, 64 << 20} }, Note, "arena", "64.0 MiB of 64.0 MiB", "--shm-size"},
 		{"no /dev/shm", func(f *Facts) { f.Shm = Place{} }, Note, "arena", "no /dev/shm", "--shm-size"},
-		{"no room", func(f *Facts) { f.Shm, f.Tmp.Free = Place{}, 1<<20 }, Warn, "arena", "0 bytes and 1.0 MiB", "make room"},
+		{"no room", func(f *Facts) { f.Shm, f.Tmp.Free = Place{}, 1<<20 }, Warn, "arena", "0 bytes and 1.0 MiB", "free space"},
 	} {
 		facts := plain()
 		tt.change(&facts)
@@ -120,7 +120,7 @@ func TestJudge(t *testing.T) {
 
 func TestInvitedNeedsNoAttach(t *testing.T) {
 	f := plain()
-	no := process.Verdict{Answer: process.No, Reason: "off: on"}
+	no := process.Verdict{Answer: process.No, Reason: "off; on"}
 	f.Invited, f.JVM.Attach, f.JVM.Agents, f.TracksDependencies = true, no, no, process.No
 	if findings := Judge(f); Worst(findings) != Note {
 		t.Errorf("%+v", findings)

@@ -124,7 +124,7 @@ type Bug struct {
 	ID      string    // such as JDK-8240908
 	Since   int       // the first feature release that has it
 	FixedIn []Version // updates with the fix, oldest first; the last is the first feature release without the bug
-	Loses   string    // the affected part of a class, to follow "loses" or a class's name
+	Loses   string    // the affected part of a class, to follow "loses"
 	Who     string    // the affected classes
 	Helped  bool      // giving the JVM the class's original bytes avoids it
 }
@@ -158,7 +158,7 @@ var (
 		ID:      "JDK-8376185",
 		Since:   14,
 		FixedIn: []Version{{Feature: 25, Update: 4}, {Feature: 26, Update: 2}, {Feature: 27}},
-		Loses:   "(or crashes on) the constants of fields and components",
+		Loses:   "the constants of fields and components, or crashes the JVM",
 		Who:     "records with type annotations on components, when redefined with constants in other places",
 		Helped:  true,
 	}

@@ -4,8 +4,8 @@
 // A chunk begins with a header, followed by events. Each event starts with its size and
 // the number of its type. Two types are part of the format: metadata, which declares all
 // other types with their fields, and checkpoints, which hold the values that events refer
-// to by a key. Both may follow the events that need them. A flush appends the pending part
-// of all three, then updates the size in the header: everything up to that size is complete,
+// to by a key. Both may follow the events that need them. A flush appends pending
+// events, metadata and checkpoints, then updates the size in the header: everything up to that size is complete,
 // and nothing after it is read.
 package jfr
 

@@ -140,7 +140,7 @@ func TestParsePackNotice(t *testing.T) {
 		"/tmp/a.arena\n/x/a b.pack":   {Arena: "/tmp/a.arena", Path: "/x/a b.pack"},
 		"\n/x/a.pack\nit is gone\n":   {Path: "/x/a.pack", Problem: "it is gone"},
 		"\n\nan argument\n":           {Problem: "an argument"},
-		"\n/x/a.pack\n":               {Path: "/x/a.pack", Problem: "the reason is unknown"},
+		"\n/x/a.pack\n":               {Path: "/x/a.pack", Problem: "the agent reported no reason"},
 	} {
 		if got, ok := ParsePackNotice([]byte(text)); !ok || got != want {
 			t.Errorf("%q: %+v, %v", text, got, ok)

@@ -159,7 +159,7 @@ func (h Host) hidden(j *JVM, command []string) (*JVM, error) {
 	j.Kind, j.Inside = Hidden, PresenceUnknown
 	unreadable := func(string) ([]byte, error) { return nil, fs.ErrPermission }
 	j.Main = collect(sources{command: command, launcher: true, readFile: unreadable}).main
-	reason := fmt.Sprintf("it belongs to %s: %s to see more", j.User, j.Access())
+	reason := fmt.Sprintf("it belongs to %s; %s to see more", j.User, j.Access())
 	j.Attach, j.Agents = Verdict{Unknown, reason}, Verdict{Unknown, reason}
 	return j, nil
 }
@@ -278,7 +278,7 @@ func UserName(uid uint32) string {
 // publishes takes precedence over its options.
 func (j *JVM) judge(o options, counters *perfdata.Counters) {
 	if j.Kind == OpenJ9 {
-		const reason = "OpenJ9 speaks another attach protocol: run the program on a HotSpot JVM"
+		const reason = "OpenJ9 speaks another attach protocol; run the program on a HotSpot JVM"
 		j.Attach, j.Agents = Verdict{No, reason}, Verdict{No, reason}
 		return
 	}
@@ -287,17 +287,17 @@ func (j *JVM) judge(o options, counters *perfdata.Counters) {
 	case j.Attach.Answer != Yes:
 		j.Agents = j.Attach
 	case !flag(o.words, "EnableDynamicAgentLoading", true):
-		j.Agents = Verdict{No, "agents are switched off (-XX:-EnableDynamicAgentLoading): " +
+		j.Agents = Verdict{No, "it was started with -XX:-EnableDynamicAgentLoading; " +
 			"start it without that option, or with -javaagent"}
 	case !o.complete:
-		j.Agents = Verdict{Unknown, "some of its options cannot be read: try"}
+		j.Agents = Verdict{Unknown, "not all of its options can be read, so whether it allows agents is unknown; attach to find out"}
 	default:
 		j.Agents = Verdict{Answer: Yes}
 	}
 }
 
 func (j *JVM) judgeAttach(o options, counters *perfdata.Counters) Verdict {
-	off := Verdict{No, "attaching is switched off (-XX:+DisableAttachMechanism): " +
+	off := Verdict{No, "it was started with -XX:+DisableAttachMechanism; " +
 		"start it without that option, or with -javaagent"}
 	if counters != nil {
 		switch enabled, known := counters.AttachEnabled(); {
@@ -311,10 +311,10 @@ func (j *JVM) judgeAttach(o options, counters *perfdata.Counters) Verdict {
 	case flag(o.words, "DisableAttachMechanism", false):
 		return off
 	case !o.complete:
-		return Verdict{Unknown, "it publishes no counters and not all of its options can be read: " +
+		return Verdict{Unknown, "it publishes no counters and not all of its options can be read, so whether it allows attaching is unknown; " +
 			"start it with -XX:+UsePerfData"}
 	case !j.CatchesQuit && !j.ReducedSignal:
-		return Verdict{Unknown, fmt.Sprintf("it does not catch SIGQUIT yet, like a JVM that is starting: inspect %d again", j.PID)}
+		return Verdict{Unknown, "it does not handle SIGQUIT yet, probably because it is still starting; try again"}
 	}
 	return Verdict{Answer: Yes}
 }

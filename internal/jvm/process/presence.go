@@ -65,7 +65,7 @@ func (h Host) Waits(j *JVM) bool {
 	return ok && err == nil
 }
 
-var errNotNote = errors.New("not written by this process, or not private")
+var errNotNote = errors.New("the agent's file in /tmp was not written by this process, or other users can access it")
 
 // readNote reads a file that an agent has written into the JVM's /tmp. Anyone may have created one of
 // its name there, so it must belong to the JVM's user, be private, and be no older than the process.
@@ -132,7 +132,7 @@ func ParsePackNotice(text []byte) (p Pack, ok bool) {
 	p = Pack{Arena: lines[0], Path: lines[1]}
 	if p.Arena == "" {
 		if p.Problem = strings.Join(lines[2:], " "); p.Problem == "" {
-			p.Problem = "the reason is unknown"
+			p.Problem = "the agent reported no reason"
 		}
 	}
 	return p, true

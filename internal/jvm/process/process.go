@@ -248,12 +248,12 @@ func parseStat(line []byte) (s Stat, err error) {
 	const first, user, system, start = 3, 14, 15, 22 // numbers of fields in proc(5)
 	open, end := bytes.IndexByte(line, '('), bytes.LastIndexByte(line, ')')
 	if open < 0 || end < open {
-		return s, fmt.Errorf("no command in %.60q", line)
+		return s, fmt.Errorf("it contains no command name: %.60q", line)
 	}
 	s.Command = string(line[open+1 : end])
 	fields := strings.Fields(string(line[end+1:]))
 	if len(fields) <= start-first {
-		return s, fmt.Errorf("only %d fields after the command", len(fields))
+		return s, fmt.Errorf("it has only %d fields after the command name", len(fields))
 	}
 	s.Ended = fields[0] == "Z" || fields[0] == "X"
 	inUser, err1 := strconv.ParseUint(fields[user-first], 10, 48)

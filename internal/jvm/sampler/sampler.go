@@ -1,10 +1,11 @@
-// Package sampler makes a JVM sample itself: by its flight recorder, or if there is none by thread
-// dumps. Both are requested over the attach socket; no agent is loaded.
+// Package sampler makes a JVM sample itself: with its flight recorder, or with thread dumps where the
+// recorder cannot be used or would slow the program. Both are requested over the attach socket; no
+// agent is loaded.
 //
-// A recording of ours is named after the process that started it, so that the recordings of a killed
+// A recording that Sonde starts is named after the process that started it, so that the recordings of a killed
 // Sonde can be distinguished from those in use. It holds nothing but samples, keeps little on disk,
 // and ends by itself if it is not renewed. Recordings of others are never stopped, changed or
-// written anywhere.
+// dumped to a file.
 package sampler
 
 import (

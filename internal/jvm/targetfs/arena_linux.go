@@ -41,7 +41,7 @@ func (f *Foothold) Arena(size, first int64) (*Arena, error) {
 		size = DefaultArenaSize
 	}
 	if first < 0 || first > size {
-		return nil, f.fail(ErrFiles, fmt.Sprintf("an arena of %d bytes cannot start with %d", size, first), nil)
+		return nil, f.fail(ErrFiles, fmt.Sprintf("an arena of at most %d bytes cannot have an initial size of %d", size, first), nil)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -59,7 +59,7 @@ func (f *Foothold) Arena(size, first int64) (*Arena, error) {
 	}
 	err := errors.Join(failed...)
 	if isFull(err) {
-		return nil, f.fail(ErrFull, fmt.Sprintf("its arena needs %d MiB in /dev/shm or /tmp: make room", first>>20), err)
+		return nil, f.fail(ErrFull, fmt.Sprintf("the arena needs %d MiB in /dev/shm or /tmp; free space there", first>>20), err)
 	}
 	return nil, f.explain(err)
 }
@@ -118,11 +118,11 @@ func (a *Arena) Grow(upTo int64) error {
 	case a.where == nil:
 		return fmt.Errorf("arena %s: %w", a.Path, os.ErrClosed)
 	case upTo > a.Size:
-		return fmt.Errorf("arena %s: %w: it ends at %d bytes", a.Path, ErrFull, a.Size)
+		return fmt.Errorf("arena %s: %w: it has reached its maximum size of %d bytes", a.Path, ErrFull, a.Size)
 	}
 	err := a.allocate(upTo)
 	if isFull(err) {
-		return fmt.Errorf("arena %s: %w: make room in %s: %w", a.Path, ErrFull, path.Dir(a.Path), err)
+		return fmt.Errorf("arena %s: %w in its file system (%w); free space in %s", a.Path, ErrFull, err, path.Dir(a.Path))
 	}
 	if err != nil {
 		return fmt.Errorf("arena %s: %w", a.Path, err)

@@ -82,7 +82,7 @@ func (f *Foothold) makeDirectory(where string) error {
 func (f *Foothold) WriteSession(s Session) (string, error) {
 	text, err := s.encode()
 	if err != nil {
-		return "", f.fail(ErrFiles, "the session cannot be described", err)
+		return "", f.fail(ErrFiles, "the session file cannot be written", err)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -148,9 +148,9 @@ func (f *Foothold) explain(err error) error {
 	case errors.Is(err, unix.ESRCH), !f.host.Same(f.jvm):
 		return f.fail(ErrGone, "sonde ps lists the running JVMs", nil)
 	case errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EDQUOT):
-		return f.fail(ErrFull, "make room in its /tmp", err)
+		return f.fail(ErrFull, "free space in its /tmp", err)
 	case errors.Is(err, unix.EROFS), errors.Is(err, unix.EACCES), errors.Is(err, unix.ENOENT):
-		return f.fail(ErrReadOnly, fmt.Sprintf("tried %s: provide a /tmp that user %s can write to, such as a tmpfs", tried, f.jvm.User), err)
+		return f.fail(ErrReadOnly, fmt.Sprintf("none of %s is writable; provide a /tmp that user %s can write to, such as a tmpfs", tried, f.jvm.User), err)
 	case errors.Is(err, errSwappable), errors.Is(err, errNotOwn):
 		return f.fail(ErrUnsafe, "tried "+tried, err)
 	}
@@ -183,7 +183,7 @@ func LetGo(jvm *process.JVM) (bool, error) {
 	return true, nil
 }
 
-// inviteLimit bounds the wait for an agent, which checks twice a second unless its JVM is paused or starved.
+// inviteLimit bounds the wait for an agent, which checks twice a second unless its JVM is stopped or gets no processor time.
 const inviteLimit = 15 * time.Second
 
 // invitePause is the interval of checks for a file that another process removes.
@@ -263,7 +263,7 @@ func (f *Foothold) offer(ctx context.Context, tmp *place, fresh, name string) er
 			return err
 		}
 		if err := f.pause(ctx); err != nil {
-			return fmt.Errorf("there is another invitation: %w", err)
+			return fmt.Errorf("another Sonde is contacting the agent: %w", err)
 		}
 	}
 }
@@ -305,7 +305,7 @@ func (f *Foothold) notTaken(err error) error {
 	if errors.Is(err, unix.ESRCH) {
 		return f.fail(ErrGone, "sonde ps lists the running JVMs", nil)
 	}
-	return f.fail(ErrNotTaken, "it may be paused or starved, or the agent may have ended: try again, or attach", err)
+	return f.fail(ErrNotTaken, "the JVM may be stopped or get no processor time, or the agent may have ended; try again, or restart the program", err)
 }
 
 // ticket reads the ticket of a waiting agent.

@@ -50,8 +50,8 @@ func (f *Foothold) PlaceJar(content []byte) (*Jar, error) {
 	}
 	return &Jar{
 		dir: f.own, name: name, Path: path.Join(f.own.path, name),
-		Remark: "the JVM will keep one more file open, because the agent cannot be at its usual path: " +
-			strings.ReplaceAll(err.Error(), "\n", "; "),
+		Remark: "the agent's jar could not be placed at its usual path (" + strings.ReplaceAll(err.Error(), "\n", "; ") +
+			"), so the JVM will keep one more file open",
 	}, nil
 }
 
@@ -87,7 +87,7 @@ func (f *Foothold) placeUsual(content []byte) (*Jar, error) {
 		dir.close()
 		time.Sleep(tryPause)
 	}
-	return nil, fmt.Errorf("%s is busy: %w", path.Join(f.outer.path, name), err)
+	return nil, fmt.Errorf("%s is being changed by another Sonde: %w", path.Join(f.outer.path, name), err)
 }
 
 // write keeps a file with the right content. It replaces another one by a new file, so that a JVM that has the old

@@ -94,9 +94,9 @@ func (f *Foothold) ListenLoopback() (*Listener, error) {
 	socket, err := f.loopbackSocket()
 	switch {
 	case errors.Is(err, unix.EPERM):
-		return nil, f.fail(ErrNetwork, "it has its own network namespace, which only root may enter: run sonde as root, or the program on JDK 16 or later", err)
+		return nil, f.fail(ErrNetwork, "it has its own network namespace, which only root can enter; run sonde as root, or run the program on JDK 16 or later, which needs no network", err)
 	case errors.Is(err, unix.EADDRNOTAVAIL), errors.Is(err, unix.ENETUNREACH):
-		return nil, f.fail(ErrNetwork, "the loopback is down: run ip link set lo up in its network namespace", err)
+		return nil, f.fail(ErrNetwork, "the loopback interface is down; run ip link set lo up in its network namespace", err)
 	case errors.Is(err, os.ErrNotExist), errors.Is(err, unix.ESRCH):
 		return nil, f.fail(ErrGone, "sonde ps lists the running JVMs", nil)
 	case err != nil:

@@ -19,7 +19,7 @@ type place struct {
 	uid, gid uint32
 }
 
-var errSwappable = errors.New("others may rename files in it: chmod +t makes it safe")
+var errSwappable = errors.New("other users can rename files in this directory; set its sticky bit (chmod +t)")
 
 // openPlace opens a shared directory of the target, in which nobody may replace our files.
 func openPlace(host process.Host, jvm *process.JVM, name string) (*place, error) {
@@ -99,7 +99,7 @@ func (p *place) within(name string) (*place, error) {
 	return &place{path: dir.Name(), dir: dir, uid: p.uid, gid: p.gid}, nil
 }
 
-var errNotOwn = errors.New("it does not belong to the target's user, or is open to others: remove it")
+var errNotOwn = errors.New("this file or directory does not belong to the target's user, or other users can access it; remove it")
 
 func (p *place) fd() int { return int(p.dir.Fd()) }
 

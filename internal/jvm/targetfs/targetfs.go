@@ -1,25 +1,26 @@
 // Package targetfs places Sonde's files into a target's file system, and removes them.
 //
-//	/tmp/.sonde-<pid>-<random>/       0700  of one session
+//	/tmp/.sonde-<pid>-<random>/       0700  files of one session
 //	    session                       0600  the description of the session (docs/formats/control.md)
-//	    socket                        0600  that the agent dials
+//	    socket                        0600  the socket to which the agent connects
 //	/tmp/.sonde-<uid>/                0700  shared by the sessions of a user
 //	    agent-<hash>.jar             01600  stays while a JVM that has loaded it is running
-//	    used-<pid>                   01600  marks a JVM that has loaded it
+//	    used-<pid>                   01600  records that JVM <pid> has loaded the jar
 //	/dev/shm/sonde-<pid>-<random>.arena     the arena
-//	/tmp/.sonde_pid<pid>, .sonde_invite<pid>  a waiting agent, and its invitation
-//	/tmp/.sonde_hold<pid>                     while an agent holds its program at the start
+//	/tmp/.sonde_pid<pid>                    created by an agent that waits for Sonde (a ticket)
+//	/tmp/.sonde_invite<pid>                 created by Sonde: where this agent connects (an invitation)
+//	/tmp/.sonde_hold<pid>                   exists while an agent delays the start of its program
 //
 // <pid> is the target's PID in its own namespace. Directories are those of the target's mount namespace,
-// reached by handles: no path is resolved twice, and no symbolic link that a user could have created is
-// followed. All files are created with the identity of the target's user, so that root does nothing there
-// that this user could not do, and verified through their handles.
+// opened relative to directory file descriptors: no path is resolved twice, and no symbolic link that a user
+// could have created is followed. All files are created as the target's user, so that root does nothing there
+// that this user could not do. They are verified through their file descriptors.
 //
 // A JVM keeps the path of an agent's jar on its class path, with an open file for each distinct path, so the
 // path is the same at every attach.
 //
-// Files in use are locked (flock). The kernel releases the locks of a killed Sonde, so files of ours that are
-// not locked are left over, and Sweep removes them.
+// Files in use are locked (flock). The kernel releases the locks of a killed Sonde, so files of Sonde
+// that are not locked are leftovers, and Sweep removes them.
 package targetfs
 
 import (
@@ -40,14 +41,14 @@ import (
 var (
 	ErrPermission = errors.New("it belongs to another user")
 	ErrGone       = errors.New("it has ended")
-	ErrReadOnly   = errors.New("its user has no writable directory")
-	ErrUnsafe     = errors.New("others could change the files that Sonde creates there")
-	ErrFull       = errors.New("its file system is full")
+	ErrReadOnly   = errors.New("its user cannot create files")
+	ErrUnsafe     = errors.New("other users could change the files that Sonde creates")
+	ErrFull       = errors.New("no space is left")
 	ErrNetwork    = errors.New("the loopback address of its network cannot be used")
 	ErrNoStandby  = errors.New("no agent is waiting in it")
-	ErrNotTaken   = errors.New("its agent did not accept the invitation")
+	ErrNotTaken   = errors.New("the waiting agent did not answer")
 	ErrFiles      = errors.New("files for its agent cannot be created")
-	ErrLeft       = errors.New("files of Sonde are left in its file system")
+	ErrLeft       = errors.New("Sonde could not remove its files")
 )
 
 // An Error is one line: the process, the problem and the remedy. It wraps one of the errors above.
@@ -88,11 +89,11 @@ type Session struct {
 func (s Session) encode() ([]byte, error) {
 	switch {
 	case (s.Socket == "") == (s.Port == 0):
-		return nil, fmt.Errorf("it needs a socket or a port")
+		return nil, fmt.Errorf("a session needs either a socket or a port")
 	case s.Port < 0 || s.Port > 65535:
 		return nil, fmt.Errorf("%d is not a port", s.Port)
 	case s.Jar == "":
-		return nil, fmt.Errorf("it needs a jar")
+		return nil, fmt.Errorf("a session needs a jar")
 	case !isSecret(s.Token) || !isSecret(s.Proof):
 		return nil, fmt.Errorf("token and proof must be 32 hexadecimal digits")
 	}

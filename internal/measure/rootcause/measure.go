@@ -170,7 +170,7 @@ func (s *search) whyLeft(one *subject) string {
 			return left.Reason
 		}
 	}
-	return "the JVM has not accepted its hook"
+	return "its hook could not be installed"
 }
 
 func (s *search) account(installation *session.Installation, why string, in bool) {

@@ -167,7 +167,7 @@ func (p *planner) obstacle(s *subject) string {
 	case file.Reason != "":
 		return file.Reason
 	case file.File == nil:
-		return "its loader finds no class file of it"
+		return "its loader finds no class file for it"
 	case s.Descriptor == "":
 		return "thread dumps do not say which overload it is; --recorder does"
 	case s.Name == "<clinit>":

@@ -230,7 +230,7 @@ func (o *observer) readClasses(ctx context.Context) error {
 		case class.Reason != "":
 			reasons[class.Name] = class.Reason
 		case class.File == nil:
-			reasons[class.Name] = "its loader finds no class file of it"
+			reasons[class.Name] = "its loader finds no class file for it"
 		case o.code.add(class.File) != nil:
 			reasons[class.Name] = "its class file cannot be read"
 		}
@@ -315,7 +315,7 @@ func (o *observer) count(ctx context.Context) (err error) {
 	for _, one := range o.picked {
 		if !slices.ContainsFunc(one.Members, isHooked) {
 			one.Measured = false
-			o.left[one.MethodRef] = "the JVM has not accepted its hook"
+			o.left[one.MethodRef] = "its hook could not be installed"
 		}
 	}
 	return o.rehearse(ctx, counting/2)

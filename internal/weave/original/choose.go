@@ -41,7 +41,7 @@ type Damage struct {
 }
 
 func (d *Damage) Error() string {
-	return fmt.Sprintf("JDK %s loses %s of %s when it is redefined (%s), and %s", d.JDK, d.Bug.Loses, d.Class, d.Bug.ID, d.Why)
+	return fmt.Sprintf("redefining %s loses %s (%s, a bug of JDK %s), which cannot be avoided because %s", d.Class, d.Bug.Loses, d.Bug.ID, d.JDK, d.Why)
 }
 
 // Choose decides what a class is woven from. With a [*Damage] it also returns the best
@@ -69,7 +69,7 @@ func Choose(in Input) (Choice, error) {
 		}
 		return choice, nil
 	}
-	choice.Unproven = "its class file is not what runs: " + difference
+	choice.Unproven = "its class file differs from the class in the JVM: " + difference
 	return c.otherForm(choice)
 }
 
@@ -115,7 +115,7 @@ func (c *comparison) otherForm(choice Choice) (Choice, error) {
 	record := jdk.ComponentCount.In(c.jdk) && !readableRecord(c.given)
 	switch {
 	case jdk.ComponentTypes.In(c.jdk) && hasComponentTypes(c.given) && !c.poolExtends:
-		return choice, c.damage(jdk.ComponentTypes, "another agent has moved its constants")
+		return choice, c.damage(jdk.ComponentTypes, "another agent has renumbered its constant pool")
 	case record && !c.poolExtends:
 		return choice, c.damage(jdk.ComponentCount, choice.Unproven)
 	case !names && !record:
@@ -123,7 +123,7 @@ func (c *comparison) otherForm(choice Choice) (Choice, error) {
 	}
 	grafted, err := c.graft(names, record)
 	if err != nil {
-		return choice, fmt.Errorf("completing %s: %w", c.className(), err)
+		return choice, fmt.Errorf("adding to %s the attributes that the JVM has dropped: %w", c.className(), err)
 	}
 	return Choice{Weave: grafted, Restore: grafted, Unproven: choice.Unproven}, nil
 }
@@ -139,10 +139,10 @@ func (c *comparison) earlierForm() string {
 		return "it extends " + c.file.SuperName()
 	}
 	if name := missingMember(c.file, c.file.Fields, c.given, c.given.Fields); name != "" {
-		return "field " + name + " is in the file only"
+		return "field " + name + " is only in the file"
 	}
 	if name := missingMember(c.file, c.file.Methods, c.given, c.given.Methods); name != "" {
-		return "method " + name + " is in the file only"
+		return "method " + name + " is only in the file"
 	}
 	return ""
 }

@@ -138,7 +138,7 @@ func TestChoose(t *testing.T) {
 func TestDamageNamesWhatIsLost(t *testing.T) {
 	_, rebuilt := shape(t, "Shapes$Friend", "-parameters")
 	_, err := Choose(Input{JDK: mustParse(t, "17.0.15"), Given: rebuilt})
-	want := "JDK 17.0.15 loses the parameter names of fixture.Shapes$Friend when it is redefined (JDK-8240908), and its class file cannot be found"
+	want := "redefining fixture.Shapes$Friend loses the parameter names (JDK-8240908, a bug of JDK 17.0.15), which cannot be avoided because its class file cannot be found"
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}

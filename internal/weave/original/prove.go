@@ -56,7 +56,7 @@ func (c *comparison) compareHeaders() string {
 	case access(f, f.Access, f.Attributes, classAccess) != access(g, g.Access, g.Attributes, classAccess):
 		return fmt.Sprintf("its access flags are %#x, not %#x", uint16(f.Access), uint16(g.Access))
 	case !slices.EqualFunc(f.Interfaces, g.Interfaces, c.sameClass):
-		return "it implements other interfaces"
+		return "it implements different interfaces"
 	}
 	return ""
 }
@@ -90,7 +90,7 @@ func (c *comparison) compareMembers(what string, file, given []classfile.Member)
 		key := keyOf(c.given, &given[i])
 		k, ok := index[key]
 		if !ok {
-			return fmt.Sprintf("%s %s is not in it", what, key.Member())
+			return fmt.Sprintf("the file has no %s %s", what, key.Member())
 		}
 		name := what + " " + key.Member()
 		kept, kinds := keptOf(what, key, &file[k])
@@ -138,15 +138,15 @@ func (c *comparison) compareCode(name string, file, given []classfile.Attribute)
 	case f == nil && g == nil:
 		return "", false
 	case f == nil || g == nil:
-		return name + " has a body in one only", false
+		return name + " has a body only in the file or only in the JVM", false
 	case f.MaxStack != g.MaxStack || f.MaxLocals != g.MaxLocals || len(f.Bytes) != len(g.Bytes):
-		return name + " has another body", false
+		return name + " has a different body", false
 	case !slices.EqualFunc(f.Handlers, g.Handlers, c.sameHandler):
-		return name + " has other exception handlers", false
+		return name + " has different exception handlers", false
 	case !slices.Equal(lines(c.file, f), lines(c.given, g)):
-		return name + " has other line numbers", false
+		return name + " has different line numbers", false
 	case !bytes.Equal(f.Bytes, g.Bytes) && !c.sameInstructions(f.Bytes, g.Bytes):
-		return name + " has another body", true
+		return name + " has a different body", true
 	}
 	return "", false
 }
@@ -242,14 +242,14 @@ func (c *comparison) compareAttributes(owner string, file, given []classfile.Att
 			if k.kind == classfile.KindBootstrapMethods {
 				continue // left by an earlier redefinition
 			}
-			return fmt.Sprintf("%s has no %s in it", owner, k.kind)
+			return fmt.Sprintf("%s has no %s in the file", owner, k.kind)
 		case g == nil:
 			if emptyTable(k.kind, f.Data) {
 				continue
 			}
-			return fmt.Sprintf("%s has %s in it only", owner, k.kind)
+			return fmt.Sprintf("%s has %s only in the file", owner, k.kind)
 		case !c.sameContents(k.kind, f.Data, g.Data):
-			return fmt.Sprintf("%s has another %s", owner, k.kind)
+			return fmt.Sprintf("%s has a different %s", owner, k.kind)
 		}
 	}
 	return ""
@@ -354,7 +354,7 @@ func (c *comparison) comparePools() string {
 	}
 	for i := 1; i < f.Len(); i++ {
 		if !sameConstant(f, g, uint16(i), uint16(i)) {
-			return fmt.Sprintf("constant %d is another", i)
+			return fmt.Sprintf("constant %d differs", i)
 		}
 	}
 	return ""

@@ -1,8 +1,8 @@
 // Package arena reads and writes the memory that hooks measure into: a file mapped by the target and by Sonde.
 //
 // The target's threads write without locks, each into blocks of its own; Sonde reads at any moment without asking the
-// target. Pieces are taken from the file one after the other and never moved or reused, so a ref stays valid. Only the
-// allocated part of the file, up to the limit that Sonde raises, is ever accessed: a store to a page that the file
+// target. Blocks are allocated one after the other and are never moved or reused, so a reference to one stays valid. Only
+// the allocated part of the file, up to the limit that Sonde raises, is ever accessed: a store to a page that the file
 // system cannot provide would kill the program.
 //
 // The layout is in layout.table, from which the constants for Go and Java are generated.

@@ -108,7 +108,7 @@ type Unfit string
 // The reasons.
 const (
 	Differs Unfit = "differs" // its bytes differ from the packed ones
-	Blind   Unfit = "blind"   // its loader does not see the hooks
+	Blind   Unfit = "blind"   // its loader cannot find the hook classes
 	Failed  Unfit = "failed"
 )
 

@@ -234,7 +234,7 @@ const (
 	accountSize      = 64
 	accountWoven     = 0  // classes as they were loaded
 	accountDiffers   = 4  // their bytes are not those that were packed
-	accountBlind     = 8  // their loader does not see the hooks
+	accountBlind     = 8  // their loader cannot find the hook classes
 	accountFailed    = 12 // something else
 	accountNamesUsed = 16 // bytes of text: lines "differs", "blind" or "failed", a space, a/b/C
 )

@@ -14,7 +14,7 @@ import (
 
 const (
 	// unprovenLimit bounds the time that a caller may take to prove itself. An agent sends its
-	// HELLO at once, but its JVM may be paused or starved.
+	// HELLO at once, but its JVM may be stopped or get no processor time.
 	unprovenLimit = 10 * time.Second
 	// maxUnproven bounds the callers that are heard at a time.
 	maxUnproven = 16

@@ -1,10 +1,11 @@
 // Package control is Sonde's end of the conversation with the agent in a JVM.
 // docs/formats/control.md specifies the protocol.
 //
-// The agent dials. A Door accepts the one caller that proves that it could read the session
-// file, and makes it a Peer; all others are disconnected without an answer. A Peer sends
-// requests for any number of goroutines, weaves classes when the agent asks, and keeps the
-// lease alive.
+// The agent connects to Sonde. A Door accepts the one connection that proves knowledge of the
+// secret in the session file, and returns a Peer for it; all others are closed without an
+// answer. A Peer sends requests on behalf of any number of goroutines, passes on the agent's
+// requests to weave classes, and renews the lease. When the lease expires, the agent restores
+// its JVM.
 //
 // The other end runs in a process that may be broken or hostile: its frames are bounded and
 // checked before they are used, and any defect ends the session, whereupon the agent restores

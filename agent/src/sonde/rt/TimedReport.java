@@ -33,7 +33,7 @@ final class TimedReport implements Runnable, Comparator<TimedCell> {
             return;
         } catch (RuntimeException refused) {
             // A security policy forbids hooks, or the thread group takes no more threads.
-            System.err.println(new StringBuilder("sonde: no report of timed methods: ").append(refused));
+            System.err.println(new StringBuilder("sonde: the report of timed methods cannot be written: ").append(refused));
         }
     }
 

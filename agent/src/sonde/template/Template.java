@@ -186,6 +186,6 @@ public final class Template {
 
     private static IllegalStateException notWoven(String intrinsic) {
         return new IllegalStateException("sonde.template.Template." + intrinsic
-                + "() was executed: a template is woven around methods, never run by itself");
+                + "() was executed: a template is not run by itself; weave it with sonde instrument");
     }
 }

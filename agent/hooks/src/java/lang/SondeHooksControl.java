@@ -57,10 +57,10 @@ public final class SondeHooksControl {
             throw new IllegalArgumentException("not an arena of this version");
         }
         if (epoch == SondeHooks.epoch) {
-            throw new IllegalArgumentException("an arena's epoch came twice in turn: try again");
+            throw new IllegalArgumentException("the arena has the same number as the previous one; try again");
         }
         if (U.getLongVolatile(SondeHooksTree.GATE, SondeHooksTree.GATE_AT) != 0) { // initialises it, before any hook does
-            throw new IllegalStateException("a thread is in a hook of an earlier arena");
+            throw new IllegalStateException("a thread is still in a hook of an earlier session; try again later");
         }
         SondeHooksAbsence.prepare();
         SondeHooksArrivals.prepare();

@@ -31,7 +31,7 @@ final class Arguments {
             from = end + 1;
         }
         if (arena != null && pack == null && unknown == null) {
-            unknown = "arena without pack";
+            unknown = "arena=FILE without pack=FILE";
         }
     }
 

@@ -60,7 +60,7 @@ final class OwnLoader extends ClassLoader {
         int nameLength = number(at + 26) & 0xffff;
         int content = name + nameLength + (number(at + 26) >>> 16);
         if ((number(at + 6) & 0xffffff) != 0 || length < 0 || length != number(at + 22) || content > jar.length - length) {
-            throw new IOException("the agent's jar is not as it was built: write it again with `sonde agent-jar`");
+            throw new IOException("the agent's jar is damaged or was changed; write it again with `sonde agent-jar`");
         }
         if (nameLength > StubLoader.PREFIX.length()) {
             String path = new String(jar, name, nameLength, "UTF-8");

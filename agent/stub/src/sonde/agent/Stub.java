@@ -77,17 +77,17 @@ public final class Stub implements Runnable {
         Notice notice = new Notice(pack == null ? "" : new File(pack).getAbsolutePath());
         try {
             if (unknown != null) {
-                throw new IllegalArgumentException("the agent does not know the argument " + unknown
-                        + ": it knows pack=FILE, and with it arena=FILE, only=GLOB, not=GLOB, hold and by=PID");
+                throw new IllegalArgumentException("unknown argument " + unknown
+                        + "; known are pack=FILE and, with it, arena=FILE, only=GLOB, not=GLOB, hold and by=PID");
             }
             if (System.getProperty("java.specification.version", "").startsWith("1.")) {
-                throw new UnsupportedOperationException("packs need Java 9 or later: not=GLOB leaves a program out");
+                throw new UnsupportedOperationException("packs need Java 9 or later; use not=GLOB to exclude this program");
             }
             String machine = System.getProperty("java.vm.name", "");
             if (!machine.startsWith("OpenJDK ") && !machine.contains("HotSpot")
                     || !"64".equals(System.getProperty("sun.arch.data.model"))) {
                 // The offset of arrays and the proof that no thread is in a hook rely on HotSpot.
-                throw new UnsupportedOperationException("packs need a HotSpot JVM of 64 bits: not=GLOB leaves a program out");
+                throw new UnsupportedOperationException("packs need a HotSpot JVM of 64 bits; use not=GLOB to exclude this program");
             }
             @SuppressWarnings("unchecked")
             Consumer<Object[]> main = (Consumer<Object[]>) new OwnLoader().loadClass(PACK_MAIN).newInstance();

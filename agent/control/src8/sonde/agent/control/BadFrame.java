@@ -7,6 +7,6 @@ final class BadFrame extends IOException {
     private static final long serialVersionUID = 1;
 
     BadFrame(String defect) {
-        super(defect);
+        super("invalid frame: " + defect);
     }
 }

@@ -99,7 +99,7 @@ final class Commands {
                 follow(command);
                 break;
             default:
-                throw new BadFrame("it is of an unknown kind");
+                throw new BadFrame("its kind is unknown");
         }
         return false;
     }
@@ -199,7 +199,7 @@ final class Commands {
         }
         command.end();
         if ((table.length & table.length - 1) != 0) {
-            throw new Refusal("the table of probes is not a power of two long");
+            throw new Refusal("the size of the table of probes is not a power of two");
         }
         if (!ends) { // an empty entry ends the search of hooks
             throw new Refusal("the table of probes has no empty entry");
@@ -243,7 +243,7 @@ final class Commands {
         int on = command.u8();
         command.end();
         if (on > 1) {
-            throw new BadFrame("it says neither yes nor no");
+            throw new BadFrame("a flag is neither 0 nor 1");
         }
         arena.need().follow(on == 1);
         done(command);
@@ -356,7 +356,7 @@ final class Commands {
         if (hooks.isStopAsked()) {
             new Restoration(instrumentation, weaving, arena).run();
             tenure.release();
-            send(Frame.text(Kind.NOTICE, 0, "the hooks were taken out by request"));
+            send(Frame.text(Kind.NOTICE, 0, "the hooks were removed on request (sonde undo)"));
             return true;
         }
         hooks.relieve();

@@ -32,7 +32,7 @@ final class Hooks {
             throw new IOException("an arena of " + length + " bytes cannot be mapped");
         }
         if (file.length() < length) {
-            throw new FileNotFoundException(path + " is not there, or shorter than " + length + " bytes");
+            throw new FileNotFoundException(path + " does not exist or is shorter than " + length + " bytes");
         }
         RandomAccessFile opened = new RandomAccessFile(file, "rw");
         try {

@@ -12,7 +12,7 @@ final class Inbox {
 
     synchronized void put(Received command) throws BadFrame {
         if (queue.size() >= MOST) {
-            throw new BadFrame("it is one command too many");
+            throw new BadFrame("too many commands are waiting");
         }
         queue.add(command);
         notifyAll();

@@ -29,9 +29,9 @@ final class LoaderQuestions {
         try {
             byte[] file = asked == null ? null : ask(asked, new Resource(asked));
             if (file == null || file.length == 0) {
-                reply.u8(0).string(asked == null ? UNLOADED : "its loader has no class file of it");
+                reply.u8(0).string(asked == null ? UNLOADED : "its loader has no class file for it");
             } else if (file.length > MOST_BYTES) {
-                reply.u8(0).string("what its loader gives is too large for a class file");
+                reply.u8(0).string("the class file that its loader returns is too large");
             } else {
                 reply.u8(1).bytes(file);
             }
@@ -41,7 +41,7 @@ final class LoaderQuestions {
         outgoing.put(reply, lease);
     }
 
-    /** Returns the reason why the loader of a class does not see the hooks, or "". */
+    /** Returns the reason why the loader of a class cannot find the hooks, or "". */
     String sees(int handle, Class<?> hooks) {
         Class<?> asked = classes.handles.get(handle);
         if (asked == null) {
@@ -73,7 +73,7 @@ final class LoaderQuestions {
     /** The reason why classes of a loader cannot call the hooks; empty if they can. */
     static String sees(ClassLoader loader, Class<?> hooks) {
         try {
-            return Class.forName(hooks.getName(), false, loader) == hooks ? "" : "it finds another class of that name";
+            return Class.forName(hooks.getName(), false, loader) == hooks ? "" : "it finds another class named " + hooks.getName();
         } catch (ClassNotFoundException e) {
             return "it does not find " + hooks.getName();
         } catch (LinkageError e) {

@@ -49,7 +49,7 @@ final class Received {
     int count(int size) throws BadFrame {
         int count = u32();
         if (count < 0 || count > (body.length - position) / size) {
-            throw new BadFrame("it counts more than it holds");
+            throw new BadFrame("its count exceeds its length");
         }
         return count;
     }
@@ -64,13 +64,13 @@ final class Received {
 
     void end() throws BadFrame {
         if (position != body.length) {
-            throw new BadFrame("it holds more than it should");
+            throw new BadFrame("there is data after its last field");
         }
     }
 
     private void need(int count) throws BadFrame {
         if (count < 0 || count > body.length - position) {
-            throw new BadFrame("it ends too early");
+            throw new BadFrame("it ends before its last field");
         }
     }
 }

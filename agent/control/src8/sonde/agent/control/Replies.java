@@ -20,7 +20,7 @@ final class Replies {
     /** Passes a reply to the waiting thread. A late reply is dropped. */
     synchronized void deliver(Received reply) throws BadFrame {
         if (reply.request == 0 || (reply.request & 1) != 0) {
-            throw new BadFrame("it answers what was not asked");
+            throw new BadFrame("it answers a request that was not sent");
         }
         if (replies.containsKey(reply.request)) {
             replies.put(reply.request, reply);

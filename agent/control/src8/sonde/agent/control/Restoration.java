@@ -41,7 +41,7 @@ class Restoration {
         // If no class was restored, retransforming a class of the agent takes the safepoint.
         unmapped = (safepoint || retransform(Kind.class)) && hooks.retire();
         if (!unmapped) {
-            remarks.add("the arena stays mapped: a thread did not leave its hook in time");
+            remarks.add("a thread did not leave its hook in time, so the arena stays mapped until the next session or until the JVM exits");
         }
     }
 
@@ -50,7 +50,7 @@ class Restoration {
         int unseen = look();
         List<Class<?>> alive = weaving.alive();
         if (unseen > 0) {
-            remarks.add(unseen + " classes that were woven while they were being loaded were never seen after");
+            remarks.add(unseen + " classes were woven while they loaded, but did not appear among the loaded classes; they probably failed to load");
         }
         long start = System.nanoTime();
         int most = mostAtOnce();
@@ -106,7 +106,7 @@ class Restoration {
             return true;
         } catch (Throwable t) {
             if (classes.length == 1) {
-                remarks.add(classes[0].getName() + " could not be put back: " + Refusal.reason(t));
+                remarks.add(classes[0].getName() + " could not be restored: " + Refusal.reason(t));
             }
             return false;
         }

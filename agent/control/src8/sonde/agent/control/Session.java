@@ -107,7 +107,7 @@ final class Session {
     /** Nothing is done in the JVM before the other side has proven that it wrote the session's file. */
     private void meet(Received welcome) throws BadFrame {
         if (welcome.kind != Kind.WELCOME || !same(welcome.string(), proof)) {
-            throw new BadFrame("it is no welcome");
+            throw new BadFrame("it is not a WELCOME with the right proof");
         }
         long leaseMillis = welcome.u32() & 0xffffffffL;
         welcome.end();
@@ -140,7 +140,7 @@ final class Session {
                 commands.execute(frame);
                 break;
             case Kind.REFUSED:
-                throw new BadFrame("it came after a welcome");
+                throw new BadFrame("it is a REFUSED after the WELCOME");
             default:
                 inbox.put(frame);
         }

@@ -37,7 +37,7 @@ final class Spots {
     private static boolean flag(Received command) throws BadFrame {
         int value = command.u8();
         if (value > 1) {
-            throw new BadFrame("it says neither yes nor no");
+            throw new BadFrame("a flag is neither 0 nor 1");
         }
         return value == 1;
     }
@@ -45,7 +45,7 @@ final class Spots {
     void set(Hooks hooks) throws Refusal {
         int entries = table.length / WORDS;
         if (entries * WORDS != table.length || (entries & entries - 1) != 0) {
-            throw new Refusal("the table of watches has not a power of two of entries");
+            throw new Refusal("the size of the table of watches is not a power of two");
         }
         if (entries != 0 && !hasEnd()) { // an empty entry ends the search of hooks
             throw new Refusal("the table of watches has no empty entry");

@@ -8,7 +8,7 @@ final class Tenure {
     private final String mine;
 
     Tenure(Object[] holder, Properties session) {
-        this(holder, session.getProperty("holder", "a Sonde that did not say its name"));
+        this(holder, session.getProperty("holder", "an unnamed Sonde"));
     }
 
     Tenure(Object[] holder, String name) {

@@ -14,7 +14,7 @@ import java.util.Map;
  */
 final class Weaving implements ClassFileTransformer, Weaves {
     private static final long PATIENCE_MILLIS = 2000;
-    private static final String UNANSWERED = " was left alone: no answer came in time";
+    private static final String UNANSWERED = " was left alone: Sonde did not answer within two seconds";
 
     private final Classes classes;
     private final Replies replies;
@@ -127,11 +127,11 @@ final class Weaving implements ClassFileTransformer, Weaves {
             return null; // hooks that cannot be called are not woven
         }
         if (current == reader || current == writer) {
-            notice(name + " was left alone: a thread of the agent, which cannot wait, loaded it");
+            notice(name + " was left alone: it was loaded by the agent's own thread, which cannot wait for Sonde");
             return null;
         }
         if (redefined == null && !sees(loader)) {
-            notice(name + " was left alone: its class loader does not see the hooks");
+            notice(name + " was left alone: its class loader cannot find Sonde's hook classes");
             return null;
         }
         return ask(loader, name, redefined, bytes);
@@ -170,7 +170,7 @@ final class Weaving implements ClassFileTransformer, Weaves {
                 .u32(classes.handles.of(redefined)).u32(classes.loaders.of(loader)).string(name).bytes(bytes);
         if (!outgoing.offer(question)) {
             replies.close(request);
-            notice(name + " was left alone: too much is waiting to be sent");
+            notice(name + " was left alone: too many classes are waiting for Sonde");
             return null;
         }
         Deadline deadline = new Deadline(PATIENCE_MILLIS);

@@ -17,7 +17,7 @@ final class PackArena {
     private static final int RANDOM_BYTES = 16;
     private static final int MOST_NAMES = 100;
     private static final int MOST_MAPS = 64 << 20;
-    private static final String REMEDY = "say with arena=FILE where its user may write, and there is room";
+    private static final String REMEDY = "give a path with arena=FILE where the user of this JVM can write and the disk has space";
     private static final byte[] ZEROS = new byte[64 << 10];
 
     private final PackFile pack;
@@ -62,7 +62,7 @@ final class PackArena {
     /** Makes the file. */
     void make(String wanted, String command) throws Refusal {
         if (ByteOrder.nativeOrder() != ByteOrder.LITTLE_ENDIAN) {
-            throw new Refusal("packs are for processors that have the lowest byte first");
+            throw new Refusal("packs need a little-endian processor");
         }
         File place = place(wanted);
         File room = new File(place.getParentFile(), ".sonde_arena" + pid + "-" + randomText());
@@ -70,23 +70,23 @@ final class PackArena {
         boolean whole = false;
         try {
             if (!room.mkdir() || !narrow(room, true) || room.list().length != 0 || !made.createNewFile() || !narrow(made, false)) {
-                throw new Refusal("no file can be made in " + place.getParent() + ": " + REMEDY);
+                throw new Refusal("no file can be created in " + place.getParent() + "; " + REMEDY);
             }
             opened = new RandomAccessFile(made, "rw");
             epoch = 1 + (random[0] & 0xff | (random[1] & 0xff) << 8 | (random[2] & 7) << 16) % MOST_EPOCH;
             write(command);
             if (!place.createNewFile()) {
-                throw new Refusal(place + " is there already, and not overwritten: %p in its name is the process's number");
+                throw new Refusal(place + " already exists and is not overwritten; use %p in the name, which stands for the process number");
             }
             if (!made.renameTo(place)) {
                 place.delete();
-                throw new Refusal(place + " cannot be made: " + REMEDY);
+                throw new Refusal(place + " cannot be created; " + REMEDY);
             }
             file = place;
             isUnnamed = wanted == null;
             whole = true;
         } catch (IOException e) {
-            throw new Refusal(place + " cannot be made: " + e.getMessage() + ": " + REMEDY);
+            throw new Refusal(place + " cannot be created (" + e.getMessage() + "); " + REMEDY);
         } finally {
             if (!whole) {
                 close();

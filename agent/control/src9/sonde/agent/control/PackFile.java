@@ -31,7 +31,7 @@ final class PackFile {
 
     PackFile(File file, String build) throws IOException, Refusal {
         if (!file.isFile()) { // opening something else could block
-            throw new Refusal(file + " is not there, or not a file: say with pack=FILE where the pack is, best by its whole path");
+            throw new Refusal("the pack " + file + " does not exist or is not a file; give its absolute path with pack=FILE");
         }
         RandomAccessFile opened = new RandomAccessFile(file, "r");
         try {
@@ -69,10 +69,10 @@ final class PackFile {
             throw new Refusal(file + NOT_A_PACK);
         }
         if (magic >>> 56 != VERSION) {
-            throw new Refusal(file + " is a pack of another version: make it again with the sonde this agent is of");
+            throw new Refusal(file + " is a pack of another version: make it again with the Sonde that this agent belongs to");
         }
         if (!build.equals(new String(front, PackHeader.BUILD, PackHeader.BUILD_BYTES, StandardCharsets.ISO_8859_1))) {
-            throw new Refusal(file + " was made for another build of the agent: make it again with the sonde this agent is of");
+            throw new Refusal(file + " was made for another build of the agent: make it again with the Sonde that this agent belongs to");
         }
         int end = number(PackHeader.DELTAS);
         int bytes = number(PackHeader.DELTAS_BYTES);

@@ -103,7 +103,7 @@ final class PackUpkeep implements Runnable {
         }
         looked = now;
         if (file.isRemoved()) {
-            return file.path() + ", which its measurements went to, was removed: start the program again to measure";
+            return "the arena " + file.path() + " was removed while the program was running; restart the program to measure again";
         }
         notice.accept(file.path());
         return null;
