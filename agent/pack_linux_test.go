@@ -111,7 +111,7 @@ func TestPackThatCannotBeUsedIsLeftOut(t *testing.T) {
 			for _, other := range []string{"-Dsun.arch.data.model=32", "-javaagent:" + p.otherAgent() + "=Eclipse OpenJ9 VM"} {
 				p.options = []string{other}
 				p.start("arena=" + p.dir)
-				if want := "\n" + p.file + "\npacks need a HotSpot JVM of 64 bits: "; !strings.HasPrefix(p.notice(), want) {
+				if want := "\n" + p.file + "\npacks need a HotSpot JVM of 64 bits; "; !strings.HasPrefix(p.notice(), want) {
 					t.Errorf("with %s the notice says %q, want %q", other, p.notice(), want)
 				}
 				p.tells("threads 1", "1")

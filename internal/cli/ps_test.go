@@ -49,7 +49,7 @@ func checkRow(t *testing.T, pid int, jdk jvmtest.JDK, attach, agents, heap strin
 	if !regexp.MustCompile(row).MatchString(out) {
 		t.Errorf("no row %s in\n%s", row, out)
 	}
-	reason := regexp.MustCompile(fmt.Sprintf(`(?m)^(\d+, )*%d(, \d+)*: .*switched off`, pid)).MatchString(out)
+	reason := regexp.MustCompile(fmt.Sprintf(`(?m)^(\d+, )*%d(, \d+)*: .*forbids`, pid)).MatchString(out)
 	if reason != (agents == "no") {
 		t.Errorf("agents %s, and a reason given: %v\n%s", agents, reason, out)
 	}

@@ -109,7 +109,7 @@ func TestASessionOutlivesItsJVM(t *testing.T) {
 		}
 		<-p.Ended()
 		<-s.Done()
-		if err := s.Err(); err == nil || !strings.Contains(err.Error(), "has ended") {
+		if err := s.Err(); err == nil || !strings.Contains(err.Error(), "has exited") {
 			t.Errorf("the session ended by %v", err)
 		}
 		if calls := told(t, s, "calls.Plain.addInts").Calls; calls != 30 {

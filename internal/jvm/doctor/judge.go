@@ -115,7 +115,7 @@ func (j *judge) agentLoading() {
 		return // not needed, or reported already
 	}
 	if f.Asked && !f.flag("EnableDynamicAgentLoading", true) {
-		j.find(Stop, "agents", "loading agents is switched off (-XX:-EnableDynamicAgentLoading)",
+		j.find(Stop, "agents", "its option -XX:-EnableDynamicAgentLoading forbids loading agents",
 			"start it without that option, or with -javaagent (sonde agent-jar)")
 		return
 	}

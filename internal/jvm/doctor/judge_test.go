@@ -60,7 +60,7 @@ func TestJudge(t *testing.T) {
 		{"attach unknown", func(f *Facts) { f.JVM.Attach = process.Verdict{Answer: process.Unknown, Reason: "a; b"} }, Warn, "attach", "a", "b"},
 		{"no answer", func(f *Facts) { f.AskError = errors.New("too late") }, Warn, "attach", "too late", ""},
 		{"agents off", func(f *Facts) { f.JVM.Agents = no }, Stop, "agents", "it is off (-XX:+Off)", "start it again"},
-		{"agents off by flag", func(f *Facts) { f.Flags["EnableDynamicAgentLoading"] = "false" }, Stop, "agents", "switched off", "-javaagent"},
+		{"agents off by flag", func(f *Facts) { f.Flags["EnableDynamicAgentLoading"] = "false" }, Stop, "agents", "forbids", "-javaagent"},
 		{"agents warned of", func(f *Facts) { f.Flags = nil }, Note, "agents", "print a warning", "-XX:+EnableDynamicAgentLoading"},
 		{"small image", func(f *Facts) { f.JVM.Modules = []string{"java.base"} }, Stop, "modules", "java.instrument", "jlink"},
 		{"inside already", func(f *Facts) { f.JVM.Inside = process.Inside }, Note, "Sonde", "already has an agent", "sonde status 4711"},

@@ -287,7 +287,7 @@ func (j *JVM) judge(o options, counters *perfdata.Counters) {
 	case j.Attach.Answer != Yes:
 		j.Agents = j.Attach
 	case !flag(o.words, "EnableDynamicAgentLoading", true):
-		j.Agents = Verdict{No, "it was started with -XX:-EnableDynamicAgentLoading; " +
+		j.Agents = Verdict{No, "its option -XX:-EnableDynamicAgentLoading forbids loading agents; " +
 			"start it without that option, or with -javaagent"}
 	case !o.complete:
 		j.Agents = Verdict{Unknown, "not all of its options can be read, so whether it allows agents is unknown; attach to find out"}
@@ -297,7 +297,7 @@ func (j *JVM) judge(o options, counters *perfdata.Counters) {
 }
 
 func (j *JVM) judgeAttach(o options, counters *perfdata.Counters) Verdict {
-	off := Verdict{No, "it was started with -XX:+DisableAttachMechanism; " +
+	off := Verdict{No, "its option -XX:+DisableAttachMechanism forbids attaching; " +
 		"start it without that option, or with -javaagent"}
 	if counters != nil {
 		switch enabled, known := counters.AttachEnabled(); {
