@@ -142,7 +142,7 @@ func TestProbesAreApplied(t *testing.T) {
 			s.expect("few", "shop/Web.handle", 40, 0)
 			s.lock.Lock()
 			defer s.lock.Unlock()
-			if len(s.notices) != 2 || !strings.Contains(s.notices[0], "class shop.Vip has loaded") {
+			if len(s.notices) != 2 || !strings.Contains(s.notices[0], "class shop.Vip was loaded") {
 				t.Errorf("%q", s.notices)
 			}
 		})

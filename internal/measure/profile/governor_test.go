@@ -279,7 +279,7 @@ func TestJudge(t *testing.T) {
 	g.switchOn(hooks[1:], r.now)
 	calls := map[uint32]uint64{11: 5000, 12: 10}
 	kept := g.judge(slices.Clone(hooks[1:]), calls, 5*time.Millisecond, r)
-	if len(kept) != 2 || kept[0] != hooks[3] || kept[1] != hooks[2] || hooks[1].mode != off || !strings.HasPrefix(hooks[1].reason, "1,000,000 calls a second would cost ") {
+	if len(kept) != 2 || kept[0] != hooks[3] || kept[1] != hooks[2] || hooks[1].mode != off || !strings.HasPrefix(hooks[1].reason, "at 1,000,000 calls per second its hook would cost ") {
 		t.Errorf("kept %s; %+v", decision{try: kept}, hooks[1])
 	}
 	if hooks[2].rate != 2000 || hooks[2].onAt != r.now || !g.changed {
