@@ -233,7 +233,7 @@ func Find(ctx context.Context, places Places, target Target, jvmUser uint32) (*C
 func (c *Client) Apply(ctx context.Context, set *probeset.Set, dryRun bool) (*Outcome, error) {
 	a, err := c.ask(ctx, request{Ask: askApply, Probes: string(set.YAML()), DryRun: dryRun}, answerPatience)
 	if err == nil && a.Outcome == nil {
-		err = fmt.Errorf("%w: it contains no result of the change", ErrNoAnswer)
+		err = fmt.Errorf("%w: the result of the change is missing", ErrNoAnswer)
 	}
 	return a.Outcome, err
 }
@@ -258,7 +258,7 @@ func (c *Client) Status(ctx context.Context) (*Status, error) {
 		return nil, err
 	}
 	if a.Status == nil {
-		return nil, fmt.Errorf("%w: it contains no status", ErrNoAnswer)
+		return nil, fmt.Errorf("%w: the status is missing", ErrNoAnswer)
 	}
 	return a.Status, nil
 }
