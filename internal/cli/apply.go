@@ -39,7 +39,7 @@ type applyCommand struct {
 	paced      bool // --interval was given
 	json       bool
 	outputs    []string // for traces
-	keep       int      // so many traces
+	keep       int      // how many traces
 }
 
 func newApply(s streams) *cobra.Command {
@@ -58,11 +58,11 @@ func newApply(s streams) *cobra.Command {
 	flags.BoolVar(&c.yes, "yes", false, "do not ask before changes")
 	flags.BoolVar(&c.end, "end", false, "end the sonde apply that holds the JVM")
 	flags.BoolVar(&c.background, "background", false, "continue in the background when the probes are applied")
-	flags.Var(span(&c.duration, 0, 0, 0), "for", "end after this time; 0 for Ctrl-C or sonde apply --end")
+	flags.Var(span(&c.duration, 0, 0, 0), "for", "end after this time; 0 continues until Ctrl-C or sonde apply --end")
 	flags.Var(span(&c.interval, time.Second, leastInterval, 0), "interval", intervalUsage)
 	flags.BoolVar(&c.json, "json", false, "write JSON")
 	flags.StringArrayVarP(&c.outputs, "output", "o", nil, "file to write traces to at the end: .html, .json, .trace.json, .otlp.json or .txt; may be repeated")
-	flags.Var(number(&c.keep, usualKeep, 1, mostTransactions), "keep", "keep so many of the latest traces")
+	flags.Var(number(&c.keep, usualKeep, 1, mostTransactions), "keep", "keep the latest `N` traces")
 	c.targetFlags.register(flags)
 	flags.BoolVar(&c.ready, "ready", false, "report on descriptor 3 when the set is applied")
 	flags.StringVar(&c.title, "title", "", "the name of the file")
@@ -80,7 +80,7 @@ func (c *applyCommand) check(args []string, given func(string) bool) (err error)
 	case c.end && (c.file != "" || wantsFile):
 		return usage("--end can only be combined with --json")
 	case c.file == "" && wantsFile:
-		return usage("-f is missing: a file of probes, such as probes.yaml")
+		return usage("-f is missing: name a file of probes, such as probes.yaml")
 	case c.background && c.dryRun:
 		return usage("--background and --dry-run cannot be used together")
 	case c.background && c.paced:
@@ -159,7 +159,7 @@ func (c *applyCommand) apply(ctx context.Context, jvm *process.JVM) error {
 			c.yes = true
 		}
 		if !c.yes {
-			return fmt.Errorf("nothing was changed")
+			return errors.New("not confirmed; nothing was changed")
 		}
 	}
 	if c.background {
@@ -339,11 +339,11 @@ func (c *applyCommand) backgroundFailure(ctx context.Context, err error) error {
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil:
-		return errors.New("interrupted: the Sonde in the background has ended")
+		return errors.New("interrupted; the background Sonde has ended")
 	case errors.As(err, &exit) && exit.ExitCode() > 0:
 		return exitStatus(exit.ExitCode())
 	}
-	return fmt.Errorf("the Sonde in the background ended before the set was applied: %w", errors.Join(err, os.ErrProcessDone))
+	return fmt.Errorf("the background Sonde ended before the probes were applied: %w", errors.Join(err, os.ErrProcessDone))
 }
 
 // reportReady reports to the Sonde that waits, and releases its terminal.
@@ -365,10 +365,10 @@ func isNone(err error) bool { return errors.Is(err, handover.ErrNone) }
 
 func (c *applyCommand) handOver(ctx context.Context, client *handover.Client) error {
 	if c.duration != 0 {
-		return usage("--for: another sonde apply already holds process %d and decides when it ends; use for: in the file", c.pid)
+		return usage("--for: another sonde apply already holds process %d and decides when it ends; set for: in the file of probes instead", c.pid)
 	}
 	if len(c.outputs) > 0 {
-		return usage("-o: another sonde apply already holds process %d and has the traces", c.pid)
+		return usage("-o: another sonde apply already holds process %d and has the traces; give -o to that command, or end it with sonde apply %d --end", c.pid, c.pid)
 	}
 	planned, err := client.Apply(ctx, c.set, true)
 	if err != nil {
@@ -376,7 +376,8 @@ func (c *applyCommand) handOver(ctx context.Context, client *handover.Client) er
 	}
 	isSame := len(planned.Changes) == 0 && planned.Awaiting == 0
 	if planned.Awaiting > 0 {
-		_, _ = fmt.Fprintf(c.err, "note: %s loaded since, and get their hooks now, because their rule is dynamic\n", format.Count(planned.Awaiting, "class has", "classes have"))
+		_, _ = fmt.Fprintf(c.err, "note: %s now (rule: dynamic)\n",
+			format.Count(planned.Awaiting, "class that loaded after the last sonde apply gets its hooks", "classes that loaded after the last sonde apply get their hooks"))
 	}
 	if c.dryRun || isSame {
 		return c.writeDiff(planned.Changes, nil)
@@ -385,7 +386,7 @@ func (c *applyCommand) handOver(ctx context.Context, client *handover.Client) er
 		writeChanges(c.out, planned.Changes, c.outWidth())
 	}
 	if !c.yes && !confirm(ctx, c.streams, fmt.Sprintf("change this in process %d?", c.pid)) {
-		return errors.New("nothing was changed")
+		return errors.New("not confirmed; nothing was changed")
 	}
 	outcome, err := client.Apply(ctx, c.set, false)
 	if outcome != nil {
@@ -430,7 +431,7 @@ func (c *applyCommand) endHolder(ctx context.Context, client *handover.Client) e
 	if c.json {
 		return document.Write(c.out, map[string]any{"pid": c.pid, "ended": true})
 	}
-	_, err := fmt.Fprintf(c.out, "ended the sonde apply that held process %d in %s\n", c.pid, format.Duration(time.Since(start)))
+	_, err := fmt.Fprintf(c.out, "ended the sonde apply of process %d; this took %s\n", c.pid, format.Duration(time.Since(start)))
 	return err
 }
 

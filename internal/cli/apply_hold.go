@@ -75,7 +75,7 @@ func (r *applyRun) enterSet(ctx context.Context, jvm *process.JVM) error {
 	}
 	r.traces = trace.NewReader(r.session, holder.Probes, allow, settleTime)
 	if err := holder.Serve(ctx, places(), targetOf(r.session.JVM())); err != nil {
-		r.remark("other Sondes cannot hand over to this one: " + format.OneLine(err))
+		r.remark("other sonde apply commands cannot change these probes: " + format.OneLine(err))
 	}
 	if err := letGo(jvm); err != nil { // sonde run --hold has stopped it before its first instruction
 		r.remark(format.OneLine(err))
@@ -92,9 +92,9 @@ func (r *applyRun) enterSet(ctx context.Context, jvm *process.JVM) error {
 func endingText(why liveprobes.Ending) string {
 	switch why {
 	case liveprobes.EndedByTime:
-		return "its time has passed"
+		return "its time (for:) is over"
 	case liveprobes.EndedByCalls:
-		return "it has reached its number of calls"
+		return "it has measured the requested number of calls"
 	}
 	return string(why)
 }
@@ -139,7 +139,7 @@ func reportNotes(report *liveprobes.Report) []string {
 			notes = append(notes, fmt.Sprintf("%s %s: %s is redacted; use allow: in the file to show it", kind, a.Name, text))
 		}
 		if a.Untraced > 0 {
-			notes = append(notes, fmt.Sprintf("%s %s: %s at deeper levels are not traced", kind, a.Name, format.Count(a.Untraced, "method", "methods")))
+			notes = append(notes, fmt.Sprintf("%s %s: %s not traced at deeper levels, because the limit of traced methods is reached; use fewer levels", kind, a.Name, format.Count(a.Untraced, "method is", "methods are")))
 		}
 	}
 	for _, a := range report.Probes {
@@ -249,7 +249,7 @@ func (r *applyRun) tracedLine() string {
 	}
 	text := fmt.Sprintf("traces: %s kept of %s begun", format.Grouped(len(r.kept)), format.Grouped(rings.Opened))
 	if r.older > 0 {
-		text += fmt.Sprintf(", %s before those", format.Grouped(r.older))
+		text += fmt.Sprintf("; %s older ones were dropped", format.Grouped(r.older))
 	}
 	return text + ringsText(rings)
 }

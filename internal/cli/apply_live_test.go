@@ -141,7 +141,7 @@ func (s *watchedShop) end() {
 	s.t.Helper()
 	s.must("apply", s.pid, "--end")
 	s.unheld()
-	if out := s.must("status", s.pid); !strings.HasPrefix(out, "Sonde is not in process") {
+	if out := s.must("status", s.pid); !strings.HasPrefix(out, "Sonde has no hooks and no agent in process") {
 		s.t.Errorf("after the end: %s", out)
 	}
 	s.do("sell 1 gold")
@@ -160,7 +160,7 @@ func TestRunProbes(t *testing.T) {
 			if code := exitCode(t, command.Run()); code != 7 || out.String() != "begin\nend\n" {
 				t.Errorf("exit code %d, said %q", code, out.String())
 			}
-			for _, want := range []string{"  100  ", "  work   started.Started.main >\n", "    1  ", "  main   everywhere\n", "traces: 20 kept of 100 begun, 80 before those\n", "the slowest of 20 transactions"} {
+			for _, want := range []string{"  100  ", "  work   started.Started.main >\n", "    1  ", "  main   everywhere\n", "traces: 20 kept of 100 begun; 80 older ones were dropped\n", "the slowest of 20 transactions"} {
 				if !strings.Contains(said.String(), want) {
 					t.Errorf("%q is missing in\n%s", want, said.String())
 				}

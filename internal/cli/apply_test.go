@@ -103,7 +103,7 @@ func TestApplyLines(t *testing.T) {
 	want := []string{
 		"process 4711, 2.00 s: 2 probes, 101 calls, 3 threads",
 		"1 call was not counted: the arena had no room",
-		"2 tasks were handed over twice before starting: their context is unknown",
+		"2 tasks were submitted twice before starting: their context is unknown",
 		"",
 		"CALLS  CALLS/S    MEAN     P99  THREW  UNDECIDED  LEVEL  PROBE  WHERE",
 		"   90        0       -       -      0          0  time   pay    a.B.c  tier=iron",

@@ -118,7 +118,7 @@ func (s *packedShop) reads() {
 	if !status.Inside || len(status.Occupants) != 1 || status.Occupants[0].Pack != s.pack || status.Occupants[0].Classes.Woven != 3 {
 		t.Errorf("%+v", status)
 	}
-	if out := s.must("status", s.pid); !strings.HasPrefix(out, "inside   pack "+s.pack+", since the program started: sonde attach "+s.pid+" shows it") {
+	if out := s.must("status", s.pid); !strings.HasPrefix(out, "active   pack "+s.pack+", since the program started: sonde attach "+s.pid+" shows it") {
 		t.Errorf("%s", out)
 	}
 	for line := range strings.Lines(s.must("ps", "--json")) {

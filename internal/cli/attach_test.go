@@ -58,7 +58,7 @@ func TestAttachTable(t *testing.T) {
 		if got := strings.Join(format.TableLines(columns, texts, 0), "\n"); got != want {
 			t.Errorf("by %s: got\n%s\nwant\n%s", by, got, want)
 		}
-		if got := r.accountLine(nil); got != "classes of pack /x/shop.pack: 12 woven, 2 not as packed, 1 of loaders that cannot see the hooks" {
+		if got := r.accountLine(nil); got != "classes of pack /x/shop.pack: 12 woven, 2 different from the packed classes, 1 with a class loader that cannot find the hooks" {
 			t.Errorf("%s", got)
 		}
 	}

@@ -165,7 +165,7 @@ All commands that put hooks into a JVM use the cache, and print how many classes
 wove and how many came from the cache. --cache DIR uses another directory, --no-cache
 none; SONDE_CACHE=DIR and SONDE_CACHE=off do the same for all commands.`
 
-const cacheShowLong = `Show a woven class: which methods have hooks, which were left alone and why, and the ids
+const cacheShowLong = `Show a woven class: which methods have hooks, which have none and why, and the ids
 by which woven code names methods. Name it by its key or the beginning of the key (sonde
 cache ls shows keys), or by its class; of several entries of a class, the one that was
 used last is shown.
@@ -294,7 +294,7 @@ func writeCacheVerify(out io.Writer, r *document.CacheVerify) {
 	}
 	_, _ = fmt.Fprintf(out, "%s read, %s; %s damaged\n", format.Count(r.Entries, "entry", "entries"), diskText(r.Bytes), format.Grouped(len(r.Bad)))
 	if r.Other > 0 {
-		_, _ = fmt.Fprintf(out, "%s of a format of another version of Sonde\n", format.Count(r.Other, "entry is", "entries are"))
+		_, _ = fmt.Fprintf(out, "%s written by another version of Sonde\n", format.Count(r.Other, "entry was", "entries were"))
 	}
 }
 
@@ -322,7 +322,7 @@ any packages.`,
 		},
 	}
 	command.Flags().Var(oneOf(&c.sort, "used", "used", "size", "class"), "sort", "`ORDER`: used, size or class")
-	command.Flags().Var(number(&c.top, 0, 0, 0), "top", "show so many entries; 0 for all")
+	command.Flags().Var(number(&c.top, 0, 0, 0), "top", "show at most `N` entries; 0 shows all")
 	return c.with(command, c.run)
 }
 
@@ -410,7 +410,7 @@ func (c *cacheCommand) newStats() *cobra.Command {
 		Use:   "stats",
 		Short: "Sum up the cache",
 		Long: `Sum up the cache: its size and limit, classes and methods, the engines that wove them, and
-the reasons why methods were left alone.`,
+the reasons why methods were not woven.`,
 		Example: `  sonde cache stats
   sonde cache stats --json | jq .bytesOnDisk`,
 		Args: exactly(),
@@ -478,9 +478,9 @@ func cacheShares(counts map[string]int) []document.CacheShare {
 func writeCacheStats(out io.Writer, s *document.CacheStats) {
 	line := fields(out, 12)
 	line("directory", "%s%s", s.Dir, map[bool]string{true: "", false: ", read-only"}[s.Writable])
-	line("room", "%s of %s on disk", diskText(s.OnDisk), diskText(s.Bound))
+	line("size", "%s on disk, at most %s", diskText(s.OnDisk), diskText(s.Bound))
 	line("entries", "%s of %s", format.Grouped(s.Entries), format.Count(s.Classes, "class", "classes"))
-	line("methods", "%s woven, %s left alone", format.Grouped(s.Woven), format.Grouped(s.Left))
+	line("methods", "%s woven, %s not woven", format.Grouped(s.Woven), format.Grouped(s.Left))
 	if s.Entries > 0 {
 		line("used", "last %s, the oldest %s", since(s.LastUse), since(s.FirstUse))
 	}
@@ -494,7 +494,7 @@ func writeCacheStats(out io.Writer, s *document.CacheStats) {
 		line("engine", "%s: %s", e.What, format.Count(e.Count, "entry", "entries"))
 	}
 	for _, r := range s.Reasons {
-		line("left alone", "%s: %s", r.What, format.Count(r.Count, "method", "methods"))
+		line("not woven", "%s: %s", r.What, format.Count(r.Count, "method", "methods"))
 	}
 }
 
@@ -614,8 +614,8 @@ func (c *cacheShowCommand) find(ctx context.Context, d *cache.Disk, name string)
 		return cache.Item{}, fmt.Errorf("no entry in %s has the key or class %q: sonde cache ls lists them", d.Dir(), name)
 	}
 	if others := len(found) - 1; others > 0 {
-		_, _ = fmt.Fprintf(c.err, "note: %s of this class in the cache; this one was used last: sonde cache ls %s\n",
-			format.Count(others, "more entry is", "more entries are"), name)
+		_, _ = fmt.Fprintf(c.err, "note: the cache has %s of this class (sonde cache ls %s lists them); the one used last is shown\n",
+			format.Count(others, "more entry", "more entries"), name)
 	}
 	return found[0], nil
 }
@@ -630,14 +630,14 @@ func (c *cacheShowCommand) writeText(out io.Writer, item cache.Item) error {
 	line("woven", "%s", bytesText(len(e.Woven)))
 	line("made", "%s, by %s", e.Made.Local().Format(time.DateTime), e.Engine)
 	line("used", "%s (%s)", item.Used.Local().Format(time.DateTime), since(item.Used))
-	line("methods", "%s woven, %s left alone", format.Grouped(woven), format.Grouped(left))
+	line("methods", "%s woven, %s not woven", format.Grouped(woven), format.Grouped(left))
 	if woven > 0 {
 		_, _ = fmt.Fprintln(out)
 		format.WriteTable(out, format.Columns(">ID", ">CALLS", "TEMPLATES", "METHOD"), wovenRows(e), c.outWidth())
 	}
 	writeLeft(out, e)
 	if len(e.Calls) > 0 {
-		_, _ = fmt.Fprintln(out, "\nhooks at calls name")
+		_, _ = fmt.Fprintln(out, "\nmethods whose calls have hooks")
 	}
 	for _, s := range e.Calls {
 		_, _ = fmt.Fprintf(out, "  %11s  %s\n", idText(s.ID), format.Printable(descriptor.ExternalName(s.Class)+"."+s.Name+s.Descriptor))
@@ -679,7 +679,7 @@ func writeLeft(out io.Writer, e *cache.Entry) {
 		}
 	}
 	if len(lines) > 0 {
-		_, _ = fmt.Fprintln(out, "\nleft alone")
+		_, _ = fmt.Fprintln(out, "\nnot woven")
 	}
 	for _, line := range slices.Compact(lines) {
 		_, _ = fmt.Fprintf(out, "  %s\n", format.Printable(line))
@@ -706,7 +706,7 @@ func writeOffsets(out io.Writer, e *cache.Entry) error {
 	return nil
 }
 
-var errNotWoven = errors.New("nothing of this class could be woven: sonde cache show says why")
+var errNotWoven = errors.New("no method of this class could be woven: sonde cache show says why")
 
 func (c *cacheShowCommand) writeJSON(ctx context.Context, out io.Writer, item cache.Item) error {
 	j, err := document.NewCacheShow(item)
@@ -844,7 +844,7 @@ func (c *cacheShowCommand) writeTrace(out io.Writer, e *cache.Entry) error {
 		}
 	}
 	if mapped == 0 {
-		_, _ = fmt.Fprintf(c.err, "note: no frame of a woven method of %s, with an offset, is in %s\n", descriptor.ExternalName(e.Class), c.trace)
+		_, _ = fmt.Fprintf(c.err, "note: %s contains no stack frame with a bytecode offset in a woven method of %s\n", c.trace, descriptor.ExternalName(e.Class))
 	}
 	return nil
 }

@@ -157,7 +157,7 @@ func TestLiveCacheWrong(t *testing.T) {
 	end()
 }
 
-// TestBackgroundHasTheCache hands what was said of it to the Sonde in the background.
+// TestBackgroundHasTheCache passes the flags of the cache on to the background Sonde.
 func TestBackgroundHasTheCache(t *testing.T) {
 	c := &applyCommand{}
 	c.cache = cacheFlags{share: "group", none: true, cacheDirFlags: cacheDirFlags{dir: "d", trust: []string{"a", "b"}}}

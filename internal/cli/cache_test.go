@@ -84,9 +84,9 @@ func TestCacheCommands(t *testing.T) {
 	cacheSays(t, dir, exitOK, "ls no.such.Class", "nothing is cached")
 	cacheSays(t, dir, exitOK, "ls --sort class --top 1", "Constructors", "and 2 entries more")
 	cacheSays(t, dir, exitUsage, "ls --sort age", "used, size or class")
-	cacheSays(t, dir, exitOK, "stats", dir, "3 of 3 classes", "v0.1.0: 3 entries", "of 256M")
+	cacheSays(t, dir, exitOK, "stats", dir, "3 of 3 classes", "v0.1.0: 3 entries", "at most 256M")
 	cacheSays(t, dir, exitOK, "verify", "3 entries read", "0 damaged")
-	cacheSays(t, dir, exitOK, "show Finally", key.String(), "by v0.1.0", "live", "0 left alone")
+	cacheSays(t, dir, exitOK, "show Finally", key.String(), "by v0.1.0", "live", "0 not woven")
 	cacheSays(t, dir, exitOK, "show "+key.String()[:8], "class     Finally")
 	cacheSays(t, dir, exitError, "show Nothing", "sonde cache ls")
 	cacheSays(t, dir, exitError, "show ffffffff", "sonde cache ls")
@@ -178,7 +178,7 @@ func TestCacheMapsTraces(t *testing.T) {
 	if got := cacheSays(t, dir, exitOK, "show Finally --trace "+trace); got != want.String() {
 		t.Errorf("got\n%s, not\n%s", got, want.String())
 	}
-	cacheSays(t, dir, exitOK, "show Switches --trace "+trace, "note: no frame")
+	cacheSays(t, dir, exitOK, "show Switches --trace "+trace, "contains no stack frame")
 	cacheSays(t, dir, exitError, "show Switches --trace "+trace+".none", "no such file")
 }
 

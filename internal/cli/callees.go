@@ -43,11 +43,11 @@ func newCallees(s streams) *cobra.Command {
 	flags := command.Flags()
 	flags.Var(number(&c.Limits.Levels, c.Limits.Levels, 1, mostTreeLevels), "levels", "how many levels of callees to show")
 	flags.Var(span(&c.Watch, 0, 0, mostWatch), "watch", "count the calls of the methods shown for this time; 0 installs no hooks")
-	flags.Var(number(&c.Hooks, c.Hooks, 1, mostTreeHooks), "hooks", "with --watch: put hooks into at most so many methods, the nearest first")
+	flags.Var(number(&c.Hooks, c.Hooks, 1, mostTreeHooks), "hooks", "with --watch: put hooks into at most `N` methods, the nearest first")
 	flags.BoolVar(&c.Limits.JDK, "jdk", false, "also follow and watch methods of the JDK")
-	flags.Var(number(&c.Limits.Overrides, c.Limits.Overrides, 1, 0), "overrides", "show so many of the methods that one call may reach")
-	flags.Var(number(&c.Limits.Breadth, c.Limits.Breadth, 1, 0), "breadth", "show so many callees of one method")
-	flags.Var(number(&c.Limits.Nodes, c.Limits.Nodes, 1, mostTreeNodes), "nodes", "show so many lines in total")
+	flags.Var(number(&c.Limits.Overrides, c.Limits.Overrides, 1, 0), "overrides", "show at most `N` of the methods that one call may reach")
+	flags.Var(number(&c.Limits.Breadth, c.Limits.Breadth, 1, 0), "breadth", "show at most `N` callees of one method")
+	flags.Var(number(&c.Limits.Nodes, c.Limits.Nodes, 1, mostTreeNodes), "nodes", "show at most `N` lines in total")
 	flags.BoolVar(&c.Redefine, "redefine", false, "make the JVM redefine classes that were generated at run time, to read them")
 	c.cache.register(flags)
 	flags.BoolVar(&c.Force, "force", false, "with --watch: "+forceUsage)
@@ -112,17 +112,18 @@ initialisers of the classes it uses. This is what can be called, which is more t
 is called. Calls by reflection and method handles are not visible in bytecode: methods
 that use them are marked.
 
-Nothing is changed in the JVM, no hook goes in and no class is redefined, unless --watch
-is given. Class files of the JDK are read from disk, others from the class loaders, each
-once, and kept in the user's cache directory. While another Sonde holds the JVM, the
-classes of the last look are shown, with the calls that its hooks have counted.
+Nothing is changed in the JVM, no hook is installed and no class is redefined, unless
+--watch is given. Class files of the JDK are read from disk, others from the class
+loaders, each once, and kept in the user's cache directory. While another Sonde holds the
+JVM, the classes that the last sonde callees has read are shown, with the calls that the
+hooks of the other Sonde have counted.
 
 STATE    what is known about its calls:
-         instrumented  another Sonde has a hook in it, and has seen no call
-         seen called   a hook has seen calls, CALLS of them
-         never called  no call came while --watch waited
+         instrumented  another Sonde has a hook in it, which has counted no call
+         called        a hook has counted calls; CALLS is their number
+         never called  no call began during --watch
          not watched   calls were not counted
-         cannot be     it cannot have a hook; the reason follows the name
+         no hook       it cannot get a hook; the reason follows the name
 SIZE     bytes of code
 LOADER   its class loader: boot, or a number that is explained below the tree
 CALL     how it is called: virtual, interface, static, special (super or private),
@@ -319,13 +320,13 @@ func calleesFooter(r *calltree.Result, c *calleesCommand) []string {
 		lines = append(lines, fmt.Sprintf("%s not shown: name fewer methods, or raise --nodes", format.Count(r.RootsCut, "further method that matches is", "further methods that match are")))
 	}
 	if r.Holder != "" {
-		lines = append(lines, fmt.Sprintf("%s holds process %d: its classes are those of %s", r.Holder, r.PID, r.AsOf.Local().Format(time.DateTime)))
+		lines = append(lines, fmt.Sprintf("%s holds process %d, so its loaded classes could not be read again; the tree shows those of %s", r.Holder, r.PID, r.AsOf.Local().Format(time.DateTime)))
 	}
 	switch {
 	case c.Watch > 0:
-		line := fmt.Sprintf("%s watched for %s", format.Count(r.Watched, "method was", "methods were"), format.Duration(r.WatchedFor))
+		line := fmt.Sprintf("calls of %s were counted for %s", format.Count(r.Watched, "method", "methods"), format.Duration(r.WatchedFor))
 		if r.Unwatched > 0 {
-			line += fmt.Sprintf("; %s not (--hooks)", format.Count(r.Unwatched, "further one was", "further ones were"))
+			line += fmt.Sprintf("; %s more had no hook (limit --hooks)", format.Grouped(r.Unwatched))
 		}
 		lines = append(lines, line)
 	case r.Holder == "":

@@ -57,9 +57,9 @@ Timing
   none     calls are only counted, which costs least
 Times include the cost of the hooks. Sonde measures this cost in the JVM and prints it.
 
-A method that cannot get a hook is left alone and reported with the reason. Some JDKs
-lose parts of a class when it is changed (sonde doctor lists these bugs). Sonde works
-around this, and leaves the class alone where it cannot, unless --force is given.
+A method that cannot get a hook is reported with the reason. Some JDKs lose parts of a
+class when it is changed (sonde doctor lists these bugs). Sonde works around this; where
+it cannot, the class gets no hooks, unless --force is given.
 
 ` + contextLong + `
 
@@ -84,12 +84,12 @@ func newCount(s streams) *cobra.Command {
 	}
 	flags := command.Flags()
 	flags.Var(oneOf(&c.timing, results.Exact, "exact", "sampled", "none"), "timing", "exact, sampled or none")
-	flags.Var(number(&c.period, 64, 2, mostPeriod), "period", "with --timing sampled: time one call in so many")
+	flags.Var(number(&c.period, 64, 2, mostPeriod), "period", "with --timing sampled: time one call in `N`")
 	flags.Var(oneOf(&c.sort, "total", countOrders...), "sort", "calls, total, self, mean or name")
-	flags.Var(number(&c.top, 0, 0, 0), "top", "show so many methods; 0 for all")
+	flags.Var(number(&c.top, 0, 0, 0), "top", "show at most `N` methods; 0 shows all")
 	flags.Var(span(&c.interval, time.Second, leastInterval, 0), "interval", intervalUsage)
-	flags.Var(span(&c.duration, 0, 0, 0), "duration", "end after this time; 0 for Ctrl-C")
-	flags.Uint64Var(&c.calls, "calls", 0, "end after so many calls in total")
+	flags.Var(span(&c.duration, 0, 0, 0), "duration", "end after this time; 0 continues until Ctrl-C")
+	flags.Uint64Var(&c.calls, "calls", 0, "end after `N` calls in total")
 	flags.BoolVar(&c.json, "json", false, "write JSON")
 	c.contexts.register(command)
 	c.targetFlags.register(flags)
@@ -372,7 +372,7 @@ func (r *countRun) costText(look *countLook) string {
 	case results.Exact:
 		text += "; times include this"
 	case results.Sampled:
-		text += "; times of calls with many hooked callees are too long"
+		text += "; times include the cost of hooks in callees"
 	}
 	return text
 }

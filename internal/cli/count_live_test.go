@@ -49,7 +49,7 @@ func TestCountLive(t *testing.T) {
 			got.HookCost == nil || got.HookCost.Median <= 0 || got.Dropped != 0 || got.Untimed != 0 {
 			t.Errorf("%+v", got)
 		}
-		for _, want := range []string{"attached to " + strconv.Itoa(p.PID), "left alone", "left " + strconv.Itoa(p.PID)} {
+		for _, want := range []string{"attached to " + strconv.Itoa(p.PID), " no hook", " of process " + strconv.Itoa(p.PID) + " in "} {
 			if !strings.Contains(counting.stderr.String(), want) {
 				t.Errorf("no %q in %s", want, counting.stderr.String())
 			}
@@ -121,7 +121,7 @@ func TestCountEndsByItself(t *testing.T) {
 			if code != exitOK || !strings.Contains(out, "one call in 64 timed") || !strings.Contains(out, "not shown (--top)") || !strings.HasPrefix(strings.TrimSpace(out), "CALLS") {
 				t.Errorf("exit code %d: %s", code, out)
 			}
-			for _, want := range []string{"no loaded class matches none.Main.**; a class that loads later gets its hooks then; similar loaded classes: hammer.Main\n", "hammer.Main.absent matches loaded classes, but none of their methods"} {
+			for _, want := range []string{"no loaded class matches none.Main.**; a class that loads later gets its hooks then; similar loaded classes: hammer.Main\n", "hammer.Main.absent matches loaded classes, but no method with code in them"} {
 				if !strings.Contains(stderr, want) {
 					t.Errorf("no %q in %s", want, stderr)
 				}

@@ -109,7 +109,7 @@ func (d *doctorCommand) run(ctx context.Context) error {
 		return err
 	}
 	if found.Worst == doctor.Stop {
-		return fmt.Errorf("process %d: Sonde cannot attach because of the findings marked stop", d.pid)
+		return fmt.Errorf("process %d: Sonde cannot be used with this JVM now: see the findings marked stop", d.pid)
 	}
 	return nil
 }
@@ -131,7 +131,7 @@ func (d *doctorCommand) judge(ctx context.Context, jvm *process.JVM) []doctor.Fi
 	}
 	findings := doctor.Judge(facts)
 	if refused != nil {
-		findings = append(findings, doctor.Finding{Severity: doctor.Note, Subject: "asking", Text: "the JVM could not be asked: " + format.OneLine(refused)})
+		findings = append(findings, doctor.Finding{Severity: doctor.Note, Subject: "attach", Text: "the flags and properties of the JVM could not be read: " + format.OneLine(refused)})
 	}
 	findings = append(findings, bugFindings(jvm.Version)...)
 	return append(findings, holderFindings(ctx, jvm)...)
@@ -232,16 +232,16 @@ func (d *doctorCommand) writePlan(out io.Writer, plan *session.Preview) {
 		if l.Number == 0 {
 			name = "boot class loader"
 		}
-		_, _ = fmt.Fprintf(out, "%s (of %s): hooks would go into %s of %s", name, format.Printable(l.Example),
+		_, _ = fmt.Fprintf(out, "%s (of %s): hooks would be installed in %s of %s", name, format.Printable(l.Example),
 			format.Count(l.Methods, "method", "methods"), format.Count(l.Classes, "class", "classes"))
 		if l.Fileless > 0 {
-			_, _ = fmt.Fprintf(out, ", and %s have no class file that shows their methods", format.Grouped(l.Fileless))
+			_, _ = fmt.Fprintf(out, "; the class files of %s were not found, so their methods are unknown", format.Grouped(l.Fileless))
 		}
 		_, _ = fmt.Fprintln(out)
 		if len(l.Left) == 0 {
 			continue
 		}
-		_, _ = fmt.Fprintf(out, "%s would be left alone:\n", format.Count(len(l.Left), "class or method", "classes or methods"))
+		_, _ = fmt.Fprintf(out, "%s would get no hook:\n", format.Count(len(l.Left), "class or method", "classes or methods"))
 		for _, line := range leftLines(groupLeft(l.Left), d.listLeft) {
 			_, _ = fmt.Fprintln(out, format.Printable(line))
 		}

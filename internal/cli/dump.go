@@ -148,11 +148,11 @@ func (d *dumpCommand) verdict(spec string, single error) error {
 	case single != nil:
 		return single
 	case d.broken > 0:
-		return fmt.Errorf("%s: contains %s that cannot be read completely (see above)", spec, format.Count(d.broken, "class", "classes"))
+		return fmt.Errorf("%s contains %s that cannot be read completely (see above)", spec, format.Count(d.broken, "class", "classes"))
 	case d.shown == 0 && d.method != nil:
 		return fmt.Errorf("%s: no method matches %s", spec, d.method)
 	case d.shown == 0:
-		return fmt.Errorf("%s: contains no class", spec)
+		return fmt.Errorf("%s contains no class file", spec)
 	}
 	return nil
 }
@@ -260,7 +260,7 @@ func (d *dumpCommand) load(ctx context.Context, spec string) (*diffSide, error) 
 		err = fmt.Errorf("%s: %s could not be read (see above)", spec, format.Count(d.broken, "class", "classes"))
 	}
 	if err == nil && len(s.order) == 0 {
-		err = fmt.Errorf("%s: contains no class", spec)
+		err = fmt.Errorf("%s contains no class file", spec)
 	}
 	return s, err
 }

@@ -101,8 +101,8 @@ func TestEnvRefusals(t *testing.T) {
 		{[]string{"--not", `a"b'c`}, exitError, "both kinds of quotes"},
 		{[]string{"--not", "a\nb"}, exitError, "control character"},
 		{[]string{"--pack", dir + "/none"}, exitError, "no such file"},
-		{[]string{"--pack", old}, exitError, "make it again with sonde pack of this build"},
-		{[]string{"--pack", open}, exitError, open + " can be written by others, chmod go-w it"},
+		{[]string{"--pack", old}, exitError, "make it again with this one"},
+		{[]string{"--pack", open}, exitError, open + " can be written by others (chmod go-w prevents this)"},
 		{[]string{"--pack", packed, "--arena", dir + "/none/x-%p.arena"}, exitError, "create it first"},
 	} {
 		code, out, stderr := runHere(context.Background(), append([]string{"env", "--agent-dir", dir}, tt.args...)...)

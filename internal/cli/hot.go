@@ -63,7 +63,7 @@ func newHot(s streams) *cobra.Command {
 	flags.BoolVar(&c.threads, "threads", false, "show threads instead of methods")
 	flags.Var(oneOf(&c.sort, hotBySelf, hotBySelf, hotByTotal, hotByName), "sort", "self, total or name")
 	flags.StringVar(&c.filter, "filter", "", "show only methods or threads with this text in their names")
-	flags.Var(number(&c.top, 0, 0, 0), "top", "show so many rows; 0 for all that fit, or 30 at the end")
+	flags.Var(number(&c.top, 0, 0, 0), "top", "show at most `N` rows; 0 shows all that fit, or 30 at the end")
 	flags.Var(span(&c.interval, time.Second, leastInterval, 0), "interval", intervalUsage)
 	flags.Var(span(&c.window, 10*time.Second, leastWindow, mostWindow), "window", "length of time that a table covers")
 	flags.StringVar(&c.flame, "flame", "", "write a flame graph of the last window to this .html file")
@@ -116,8 +116,8 @@ LINE    line of most of its own samples
 CPU     with --threads: processor time of the thread, from the kernel
 
 Samples count running threads. A thread in native code may also be waiting there.
-Methods that are known to wait, such as EPoll.wait, do not count; others share the
-processor time that their thread used beyond its Java code.
+Methods that are known to wait, such as EPoll.wait, do not count; the processor time that
+a thread used outside Java code is distributed over its other native methods.
 
 Recordings of others are not disturbed, but contain Sonde's samples while both run. If
 the recorder cannot be used (before JDK 17, in images without jdk.jfr, with
@@ -172,7 +172,7 @@ func (c *hotCommand) run(ctx context.Context) error {
 		view: hotView{tableView: tableView{filter: c.filter, sort: c.sort}, threads: c.threads},
 	}
 	if bias := sampler.Bias(); bias != "" {
-		r.remark("biased: samples are taken " + bias)
+		r.remark("samples are biased: they are taken " + bias)
 	}
 	_, _ = fmt.Fprintf(c.err, "sampling process %d%s\n", c.pid, r.howToEnd())
 	r.watch(ctx)

@@ -97,12 +97,12 @@ func newInstrument(s streams) *cobra.Command {
 	flags.StringArrayVarP(&i.match, "match", "m", nil, "`PATTERN` of methods to weave; may be repeated (required)")
 	flags.StringArrayVarP(&i.exclude, "exclude", "x", nil, "`PATTERN` of methods to leave out; may be repeated; --match '!PATTERN' is the same")
 	flags.BoolVar(&i.stripSignatures, "strip-signatures", false, "write signed jars unsigned instead of refusing them")
-	flags.BoolVar(&i.strict, "strict", false, "write nothing if a method that matches must be left alone")
-	flags.VarP(number(&i.jobs, runtime.GOMAXPROCS(0), 1, 0), "jobs", "j", "`N` classes at a time")
+	flags.BoolVar(&i.strict, "strict", false, "write nothing if a matching method cannot be woven")
+	flags.VarP(number(&i.jobs, runtime.GOMAXPROCS(0), 1, 0), "jobs", "j", "weave `N` classes in parallel")
 	flags.StringVar(&i.javac, "javac", "", "`PATH` of the javac that compiles .java templates")
 	flags.StringSliceVar(&i.templateClasses, "template-classpath", nil, "`PATHS` of classes that .java templates use, besides the input's")
-	flags.BoolVar(&i.json, "json", false, "write the summary as JSON, with every method left alone")
-	flags.BoolVarP(&i.verbose, "verbose", "v", false, "list every method left alone")
+	flags.BoolVar(&i.json, "json", false, "write the summary as JSON, with every method that cannot be woven")
+	flags.BoolVarP(&i.verbose, "verbose", "v", false, "list every method that cannot be woven")
 	return command
 }
 
@@ -152,7 +152,7 @@ func (i *instrumentCommand) verdict(job *offline.Job) error {
 	var none *offline.NoMatchError
 	switch {
 	case errors.As(err, &none):
-		return fmt.Errorf("%s: %w: nothing written%s", i.input, err, advice(none.Patterns))
+		return fmt.Errorf("%s: %w; nothing was written%s", i.input, err, advice(none.Patterns))
 	case err != nil:
 		return fmt.Errorf("%s: %w", i.input, err)
 	}
@@ -164,7 +164,7 @@ func (i *instrumentCommand) verdict(job *offline.Job) error {
 func advice(patterns []*pattern.Pattern) string {
 	for _, p := range patterns {
 		if rest, ok := strings.CutSuffix(p.String(), ".*"); ok && !strings.HasSuffix(rest, "*") {
-			return fmt.Sprintf(" (the last name is a method: %s.** matches every class of the package %s)", rest, rest)
+			return fmt.Sprintf(" (the last name in a pattern is a method: %s.** matches every class of the package %s)", rest, rest)
 		}
 	}
 	return ""
@@ -173,11 +173,11 @@ func advice(patterns []*pattern.Pattern) string {
 func (i *instrumentCommand) check() (*pattern.Set, error) {
 	switch {
 	case i.output == "":
-		return nil, usage("-o OUT is missing: where to write the instrumented copy")
+		return nil, usage("-o OUT is missing: name the instrumented copy to write")
 	case len(i.template) == 0:
-		return nil, usage("--template is missing: what to weave, such as timed or FILE.java")
+		return nil, usage("--template is missing: name a template to weave, such as timed or FILE.java")
 	case len(i.match) == 0:
-		return nil, usage("--match is missing: which methods to weave, such as 'com.acme.**'")
+		return nil, usage("--match is missing: name the methods to weave, such as 'com.acme.**'")
 	}
 	texts := append([]string(nil), i.match...)
 	for _, text := range i.exclude {
@@ -256,7 +256,7 @@ func (i *instrumentCommand) print(s *document.Instrument) error {
 	if s.NestedJars > 0 {
 		_, _ = fmt.Fprintf(out, ", including %s", format.Count(s.NestedJars, "nested jar", "nested jars"))
 	}
-	_, _ = fmt.Fprintf(out, "\nmethods  %s woven, %s left alone", format.Grouped(s.Methods.Woven), format.Grouped(s.Methods.LeftAlone))
+	_, _ = fmt.Fprintf(out, "\nmethods  %s woven, %s not woven", format.Grouped(s.Methods.Woven), format.Grouped(s.Methods.LeftAlone))
 	if s.Methods.NoCode > 0 {
 		_, _ = fmt.Fprintf(out, ", %s abstract or native", format.Grouped(s.Methods.NoCode))
 	}
@@ -276,7 +276,7 @@ func (i *instrumentCommand) print(s *document.Instrument) error {
 		if i.verbose {
 			most = n
 		}
-		_, _ = fmt.Fprintf(out, "note: %s to classes outside the input, which are not woven: %s\n", format.Count(n, "link leads", "links lead"), firstOf(s.LinksOut, most))
+		_, _ = fmt.Fprintf(out, "note: %s to classes outside the input, which are not woven: %s\n", format.Count(n, "symbolic link leads", "symbolic links lead"), firstOf(s.LinksOut, most))
 	}
 	_, _ = fmt.Fprintf(out, "run it:  %s\n", s.Run)
 	for _, module := range s.Modules {
@@ -291,7 +291,7 @@ func (i *instrumentCommand) print(s *document.Instrument) error {
 // printLeftAlone lists methods by reason, in the order of the input.
 func (i *instrumentCommand) printLeftAlone(out io.Writer, left []offline.LeftAlone) {
 	for _, g := range format.GroupBy(left, func(l offline.LeftAlone) string { return l.Kind }) {
-		_, _ = fmt.Fprintf(out, "left alone because %s: %s\n", g.Key, format.Grouped(len(g.List)))
+		_, _ = fmt.Fprintf(out, "not woven because %s: %s\n", g.Key, format.Grouped(len(g.List)))
 		var lines []string
 		for _, l := range g.List {
 			lines = append(lines, l.Name()+detailOf(l.Reason, g.Key))

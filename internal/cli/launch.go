@@ -76,7 +76,7 @@ func newLaunch(s streams) *cobra.Command {
 	flags := command.Flags()
 	flags.SetInterspersed(false) // flags after the command belong to the command
 	flags.DurationVar(&hold, "hold", 0, "make the program wait for Sonde before it begins, at most for this time")
-	flags.StringVar(&probes, "probes", "", "`FILE` of probes to apply")
+	flags.StringVar(&probes, "probes", "", "`FILE` with the probes to apply")
 	flags.StringVar(&agentDir, "agent-dir", "", agentDirUsage)
 	flags.Lookup("hold").NoOptDefVal = usualHold.String()
 	return command
@@ -122,7 +122,7 @@ func startProgram(s streams, words []string, settings launch.Settings) (_ *launc
 		return nil, nil, err
 	}
 	if !launch.IsJava(words[0]) {
-		_, _ = fmt.Fprintf(s.err, "sonde: %s is not java: its JVMs get the agent by JAVA_TOOL_OPTIONS, and print that\n", format.Printable(words[0]))
+		_, _ = fmt.Fprintf(s.err, "sonde: %s is not java: Sonde sets JAVA_TOOL_OPTIONS for the JVMs that it starts, and each of them prints a line about it\n", format.Printable(words[0]))
 	}
 	return program, func() {
 		if left := program.Left(); len(left) > 0 {
@@ -243,10 +243,10 @@ func newEnv(s streams) *cobra.Command {
 		},
 	}
 	flags := command.Flags()
-	flags.StringVar(&c.Pack, "pack", "", "`FILE` of the pack")
+	flags.StringVar(&c.Pack, "pack", "", "the pack: a `FILE`")
 	flags.StringVar(&c.Arena, "arena", "", "`FILE` or directory for measurements; %p is the process number")
-	flags.StringArrayVar(&c.Only, "only", nil, "`GLOB` of programs that get the agent; may be repeated")
-	flags.StringArrayVar(&c.Not, "not", nil, "`GLOB` of programs that do not get the agent; may be repeated")
+	flags.StringArrayVar(&c.Only, "only", nil, "only programs whose main class or jar matches `GLOB` get the agent; may be repeated")
+	flags.StringArrayVar(&c.Not, "not", nil, "programs whose main class or jar matches `GLOB` do not get the agent; may be repeated")
 	flags.StringVar(&c.agentDir, "agent-dir", "", agentDirUsage)
 	flags.Var(oneOf(&c.shell, "sh", "sh", "fish", "dotenv", "json"), "shell", "format of the output: sh, fish, dotenv or json")
 	return command
@@ -298,11 +298,11 @@ func (c *envCommand) checkPack() (err error) {
 		return err
 	}
 	if err := launch.CheckOwn(c.Pack); err != nil {
-		return fmt.Errorf("pack %s: %w, or move it where only you can write", c.Pack, err)
+		return fmt.Errorf("pack %s: %w; move the pack to a directory that only you can write to", c.Pack, err)
 	}
 	content := opened.Content()
 	if content.Build != agent.AgentBuild() {
-		return fmt.Errorf("pack %s was made for the agent of another build of sonde: make it again with sonde pack of this build", c.Pack)
+		return fmt.Errorf("pack %s was made by another build of Sonde: make it again with this one", c.Pack)
 	}
 	return nil
 }
@@ -319,7 +319,7 @@ func (c *envCommand) checkArena() (err error) {
 		return fmt.Errorf("--arena %s: %s is not a directory: create it first", c.Arena, directory)
 	}
 	if !strings.Contains(filepath.Base(c.Arena), "%p") {
-		_, _ = fmt.Fprintf(c.err, "note: --arena %s is a single file: a second or restarted JVM runs without hooks; use %%p in the name, or a directory\n", c.Arena)
+		_, _ = fmt.Fprintf(c.err, "note: --arena %s is a single file: Sonde does not overwrite it, so a second or restarted JVM would run without hooks; use %%p in the name, or a directory\n", c.Arena)
 	}
 	return nil
 }

@@ -36,7 +36,7 @@ type targetFlags struct {
 	listLeft bool
 }
 
-const forceUsage = "also put hooks into classes that the JDK damages when they are changed"
+const forceUsage = "also put hooks into classes that lose parts when they are changed, because of a JDK bug (see sonde doctor)"
 
 func (c *targetFlags) register(flags flagSet) {
 	flags.BoolVar(&c.force, "force", false, forceUsage)
@@ -208,7 +208,7 @@ func (v *liveSession) reportLate(left []session.LeftAlone) {
 
 func (v *liveSession) reportFarewell(f *session.Farewell) {
 	if f != nil {
-		v.screen.say("left %d: %s restored in %s%s", v.target.pid, format.Count(int(f.Restored.Classes), "class", "classes"), format.Duration(f.Took), costOf(f.Pause))
+		v.screen.say("restored %s of process %d in %s%s", format.Count(int(f.Restored.Classes), "class", "classes"), v.target.pid, format.Duration(f.Took), costOf(f.Pause))
 	}
 }
 
@@ -299,7 +299,7 @@ func (v *liveSession) reportUnmatched(ctx context.Context, empty []string) {
 		if at >= 0 {
 			v.screen.say("note: %s", lostText(lost[at], "; a class that loads later gets its hooks then"))
 		} else {
-			v.screen.say("note: %s matches loaded classes, but none of their methods that have code%s", p, v.methodAdvice(p))
+			v.screen.say("note: %s matches loaded classes, but no method with code in them%s", p, v.methodAdvice(p))
 		}
 	}
 }
@@ -351,7 +351,7 @@ func leftOut(l probes.LeftOut) session.LeftAlone {
 	}
 	var bad *expr.Error
 	if errors.As(l.Err, &bad) {
-		left.Reason = "the condition does not fit: " + bad.Detail
+		left.Reason = "the condition cannot be used in this method: " + bad.Detail
 	}
 	return left
 }
@@ -455,7 +455,7 @@ func hasMethod(p *pattern.Pattern, methods []session.Method, left []session.Left
 func (v *liveSession) methodAdvice(p *pattern.Pattern) string {
 	switch {
 	case slices.ContainsFunc(v.target.patterns, func(text string) bool { return strings.HasPrefix(text, "!") }):
-		return " and that no ! excludes"
+		return ", or only methods that a pattern with ! excludes"
 	case strings.Contains(p.String(), "("):
 		return " (types are written in full: java.lang.String; (..) matches any parameters)"
 	}
@@ -492,7 +492,7 @@ func costOf(cost cost.Cost) string {
 		text += ", pause " + format.Duration(cost.Pause)
 	}
 	if cost.Known.Compilers {
-		text += ", compiler work so far " + format.Duration(cost.CompileCPU.Round(time.Millisecond))
+		text += ", JIT compilation so far " + format.Duration(cost.CompileCPU.Round(time.Millisecond)) + " of CPU time"
 	}
 	return text
 }
@@ -531,7 +531,7 @@ func (v *liveSession) reportLeft(left []session.LeftAlone) {
 	if v.target.listLeft {
 		how = ""
 	}
-	v.screen.say("%s left alone%s:", format.Count(len(left), "class or method", "classes or methods"), how)
+	v.screen.say("%s no hook%s:", format.Count(len(left), "class or method gets", "classes or methods get"), how)
 	for _, line := range leftLines(groupLeft(left), v.target.listLeft) {
 		v.screen.say("%s", format.Printable(line))
 	}

@@ -187,8 +187,8 @@ func countsOf(d *document.Count) live.Counts {
 	return counts
 }
 
-// without takes out of a program's counts what a result has no count of, and
-// says was left alone.
+// withoutMissing removes from a program's counts the methods that have no count in a result,
+// if the result lists them as methods that get no hook.
 func withoutMissing(d *document.Count, truth live.Counts) live.Counts {
 	counted := countsOf(d)
 	maps.DeleteFunc(truth, func(name string, _ live.Count) bool {

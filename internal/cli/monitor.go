@@ -57,7 +57,7 @@ func newMonitor(s streams) *cobra.Command {
 	c := &monitorCommand{targetFlags: targetFlags{streams: s}}
 	command := &cobra.Command{
 		Use:   "monitor PID METHOD...",
-		Short: "Watch methods of a running JVM: rates, percentiles, errors, stalls",
+		Short: "Monitor methods of a running JVM: rates, percentiles, errors, stalls",
 		Long:  monitorLong,
 		Example: `  sonde monitor 4711 com.acme.Order.pay
   sonde monitor 4711 'com.acme.web.**' --by method --sort p99 --interval 5s
@@ -72,12 +72,12 @@ func newMonitor(s streams) *cobra.Command {
 	flags := command.Flags()
 	flags.Var(span(&c.interval, time.Second, leastInterval, 0), "interval", "length of each reporting interval")
 	flags.Var(span(&c.stall, time.Second, positive, 0), "stall", "report calls that run for longer than this as stalled")
-	flags.Var(span(&c.duration, 0, 0, 0), "for", "end after this time; 0 for Ctrl-C")
-	flags.Uint64Var(&c.calls, "calls", 0, "end after so many calls in total")
-	flags.Var(number(&c.sample, 1, 1, mostPeriod), "sample", "time one call in so many, chosen at random")
+	flags.Var(span(&c.duration, 0, 0, 0), "for", "end after this time; 0 continues until Ctrl-C")
+	flags.Uint64Var(&c.calls, "calls", 0, "end after `N` calls in total")
+	flags.Var(number(&c.sample, 1, 1, mostPeriod), "sample", "time one call in `N`, chosen at random")
 	flags.Var(oneOf(&c.by, byPattern, byPattern, byMethod), "by", "one row per pattern or per method")
 	flags.Var(oneOf(&c.sort, "calls", monitorOrderNames()...), "sort", "calls, errors, mean, p99, running or name")
-	flags.Var(number(&c.top, 0, 0, 0), "top", "show so many rows; 0 for all")
+	flags.Var(number(&c.top, 0, 0, 0), "top", "show at most `N` rows; 0 shows all")
 	flags.BoolVar(&c.json, "json", false, "write a JSON object per interval, each on its own line")
 	flags.StringVar(&c.prometheus, "prometheus", "", "`FILE` to write for Prometheus after each interval")
 	flags.StringVar(&c.listen, "listen", "", "`[ADDRESS:]PORT` at which /metrics is served for Prometheus; the default address is 127.0.0.1")
@@ -134,7 +134,7 @@ func listenAddress(text string) (string, error) {
 	return net.JoinHostPort(host, port), nil
 }
 
-const monitorLong = `Watch methods of a running JVM. The methods that match get hooks, also in classes that
+const monitorLong = `Monitor methods of a running JVM. The methods that match get hooks, also in classes that
 load later, and each interval is reported. When the command ends, by Ctrl-C, --for or
 --calls, it removes all hooks and prints a summary of the whole time. If Sonde is
 killed, the agent removes the hooks by itself.
@@ -171,7 +171,7 @@ Keys  c, e, m, 9, r, n  sort by calls, errors, mean, P99, running, name
       g                 rows by pattern or by method
       /                 filter; Enter keeps it, Esc clears it
       p                 pause            q  quit, as Ctrl-C
-Elsewhere, each row with activity is a line per interval.
+Without a terminal, one line per interval is printed for each row that has calls.
 
 With --json, one object is written per interval, each on its own line. The last one,
 with "final":true, covers the whole time; the counts of all others add up to it.

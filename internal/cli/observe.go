@@ -47,8 +47,8 @@ func newObserve(s streams) *cobra.Command {
 	}
 	flags := command.Flags()
 	flags.Var(span(&c.For, c.For, leastObserved, mostObserved), "for", "how long to observe; with --apply, also how long the probes stay")
-	flags.Var(share(&c.Budget, c.Budget), "budget", "part of the program's processor time that the probes may take")
-	flags.Var(number(&c.Most, c.Most, 1, mostProposed), "most", "propose at most so many probes")
+	flags.Var(share(&c.Budget, c.Budget), "budget", "share of the program's processor time that the probes may cost")
+	flags.Var(number(&c.Most, c.Most, 1, mostProposed), "most", "propose at most `N` probes")
 	flags.StringVarP(&c.output, "output", "o", "", "write the probes to `FILE` instead of standard output")
 	flags.BoolVar(&c.apply, "apply", false, "apply the proposed probes, and measure their cost and coverage")
 	c.source.register(flags)
@@ -358,7 +358,7 @@ func trialLines(p *suggest.Proposal, t *suggest.Trial) []string {
 	}
 	lines = append(lines, bareLines(t.Bare)...)
 	for _, left := range t.Left {
-		lines = append(lines, "left alone: "+format.Printable(left))
+		lines = append(lines, "no hook in "+format.Printable(left))
 	}
 	return lines
 }

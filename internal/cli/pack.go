@@ -53,7 +53,7 @@ func newPack(s streams) *cobra.Command {
 	}
 	c.register(command)
 	command.Flags().StringVarP(&c.output, "output", "o", "", "`OUT`, the pack to write (required)")
-	command.Flags().BoolVar(&c.strict, "strict", false, "write nothing if a method must be left alone, or a pattern matches none")
+	command.Flags().BoolVar(&c.strict, "strict", false, "write nothing if a method cannot get a hook, or a pattern matches none")
 	command.AddCommand(newPackShow(s), newPackVerify(s))
 	return command
 }
@@ -61,7 +61,7 @@ func newPack(s streams) *cobra.Command {
 func (c *packCommand) run(ctx context.Context) error {
 	began := time.Now()
 	if c.output == "" {
-		return usage("-o is missing: the pack to write, such as app.pack")
+		return usage("-o is missing: name the pack to write, such as app.pack")
 	}
 	if err := c.checkOutput(); err != nil {
 		return err
@@ -128,9 +128,9 @@ func (c *packCommand) refuse(content *pack.Content, notes []string) error {
 		c.note(note)
 	}
 	for _, left := range content.Left {
-		c.note("left alone: " + leftText(left))
+		c.note("no hook in " + leftText(left))
 	}
-	return errors.New("nothing was written: --strict, and something would have no hook")
+	return errors.New("nothing was written because of --strict: the notes above name what would get no hook")
 }
 
 func (c *packCommand) write(d *document.Pack) error {
@@ -142,7 +142,7 @@ func (c *packCommand) write(d *document.Pack) error {
 	}
 	left := ""
 	if n := len(d.Left); n > 0 {
-		left = fmt.Sprintf(", %s left alone (sonde pack show --left)", format.Grouped(n))
+		left = fmt.Sprintf(", %s without a hook (sonde pack show --left)", format.Grouped(n))
 	}
 	woven := wovenText(d.Woven, d.Cached, d.Cached+d.Missed > 0)
 	_, err := fmt.Fprintf(c.out, "wrote %s: %s, %s%s%s\n", c.output, classesText(d.Classes, d.Methods), bytesText(int(d.Bytes)), left, woven)
@@ -175,11 +175,11 @@ const packExamples = `  sonde pack app.jar --probes probes.yaml -o app.pack
   sonde pack verify app.pack app.jar`
 
 const packShowLong = `Show the contents of a pack: its inputs, the Sonde and agent it was made by and for, the
-number of classes and methods, and what was left alone.
+number of classes and methods, and of those that get no hook.
 
 --classes  each class with its methods
 --spots    each hook: probe, sequence, method and id
---left     everything that is left alone, with the reasons
+--left     everything that gets no hook, with the reasons
 --probes   only the file of probes, unchanged`
 
 const packVerifyLong = `Check a pack: its checksums, that its parts fit together, and that it was made for the
@@ -214,7 +214,7 @@ func newPackShow(s streams) *cobra.Command {
 	flags := command.Flags()
 	flags.BoolVar(&c.classes, "classes", false, "list every class with its methods")
 	flags.BoolVar(&c.spots, "spots", false, "list every hook")
-	flags.BoolVar(&c.left, "left", false, "list everything that is left alone")
+	flags.BoolVar(&c.left, "left", false, "list everything that gets no hook, with the reason")
 	flags.BoolVar(&c.probes, "probes", false, "write only the file of probes it was made with")
 	flags.BoolVar(&c.json, "json", false, "write one JSON object with everything")
 	return command
@@ -245,7 +245,7 @@ func (c *packShowCommand) write(out io.Writer, content *pack.Content, sizes pack
 	line("agent", "%s", buildText(content.Build))
 	line("engine", "%s", content.Engine)
 	line("classes", "%s of %s, originally %s, woven %s", format.Count(sizes.Methods, "method", "methods"), format.Count(sizes.Classes, "class", "classes"), diskText(sizes.Original), diskText(sizes.Woven))
-	line("left", "%s", format.Count(len(content.Left), "class or method", "classes and methods"))
+	line("no hook", "%s", format.Count(len(content.Left), "class or method", "classes and methods"))
 	hooks := map[string]int{}
 	for _, n := range content.Names {
 		hooks[n.Probe]++
@@ -263,7 +263,7 @@ func (c *packShowCommand) write(out io.Writer, content *pack.Content, sizes pack
 	}
 	if c.left {
 		for _, l := range content.Left {
-			line("left", "%s", leftText(l))
+			line("no hook", "%s", leftText(l))
 		}
 	}
 }
@@ -273,7 +273,7 @@ func buildText(build string) string {
 	if build == agent.AgentBuild() {
 		return build + ", the agent of this Sonde"
 	}
-	return build + ", not the agent of this Sonde: with the agent of sonde agent-jar the program would start without hooks"
+	return build + ", the agent of another build: with the agent of this Sonde (sonde agent-jar), the program would start without hooks"
 }
 
 func withinText(sequence string) string {
@@ -303,7 +303,7 @@ func writePackedClasses(out io.Writer, classes []pack.Class) {
 		woven, left := document.MethodCounts(class.Entry)
 		line := fmt.Sprintf("class    %s, %s", descriptor.ExternalName(class.Entry.Class), format.Count(woven, "method", "methods"))
 		if left > 0 {
-			line += fmt.Sprintf(", %s left alone", format.Grouped(left))
+			line += fmt.Sprintf(", %s without a hook", format.Grouped(left))
 		}
 		_, _ = fmt.Fprintln(out, format.Printable(line))
 		for i := range class.Entry.Methods {
@@ -396,11 +396,11 @@ func writePackVerify(out io.Writer, v *document.PackVerify, hasInputs bool) {
 	if !hasInputs {
 		return
 	}
-	_, _ = fmt.Fprintf(out, "%s of %s are in the archives as they were packed\n", format.Grouped(v.Found), format.Grouped(v.Classes))
+	_, _ = fmt.Fprintf(out, "%s of %s unchanged in the archives\n", format.Grouped(v.Found), format.Count(v.Classes, "packed class is", "packed classes are"))
 	for _, group := range []struct {
 		what  string
 		names []string
-	}{{"differs", v.Differs}, {"is missing", v.Missing}, {"cannot be restored", v.Bad}} {
+	}{{"differs", v.Differs}, {"is missing", v.Missing}, {"cannot be woven from the archives", v.Bad}} {
 		var lines []string
 		for _, name := range group.names {
 			lines = append(lines, format.Printable(name)+" "+group.what)
@@ -414,7 +414,7 @@ func packVerdict(v *document.PackVerify) error {
 	case !v.IsOwn:
 		return errors.New("the pack was made for the agent of another Sonde: make it again with sonde pack, or use the agent-jar of the Sonde that made it")
 	case len(v.Bad) > 0:
-		return fmt.Errorf("%s cannot be restored: %w", format.Count(len(v.Bad), "class", "classes"), pack.ErrDamaged)
+		return fmt.Errorf("the woven form of %s cannot be made from the archives: %w", format.Count(len(v.Bad), "class", "classes"), pack.ErrDamaged)
 	case len(v.Differs) > 0:
 		return fmt.Errorf("%s from the packed bytes and would be loaded without hooks: make the pack again", format.Count(len(v.Differs), "class differs", "classes differ"))
 	case len(v.Missing) > 0:
@@ -449,7 +449,7 @@ func newPlan(s streams) *cobra.Command {
 		Short:   "Show which classes of an application probes would change, and why",
 		Long:    planLong,
 		Example: planExamples,
-		Args:    atLeast("the jar, war or directory to look at"),
+		Args:    atLeast("the jar, war or directory of the application"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.inputs = args
 			planned, err := f.plan(cmd.Context())
@@ -467,7 +467,7 @@ func newPlan(s streams) *cobra.Command {
 // plan reads the archives and weaves what a pack would hold.
 func (f *planCommand) plan(ctx context.Context) (*build.Planned, error) {
 	if f.probes == "" {
-		return nil, usage("--probes is missing: a file of probes, such as probes.yaml")
+		return nil, usage("--probes is missing: name a file of probes, such as probes.yaml")
 	}
 	set, text, err := readProbes(f.streams, f.probes)
 	if err != nil {
@@ -533,16 +533,16 @@ func refusal(planned *build.Planned) string {
 
 const planLong = `Show what happens to each class of an application that the probes, sequences or tags of a
 file match, without running it: whether it gets hooks ahead of time, when it loads, later,
-or never, and why; how many of its methods get hooks, and which are left alone for what
+or never, and why; how many of its methods get hooks, and which get none for what
 reason. Nothing is written except the cache, where woven classes are kept for sonde pack
 (--no-cache keeps none).
 
-static   sonde pack weaves it: the application starts with its hooks, without a Sonde
-load     a running Sonde weaves it when it loads (sonde run, sonde apply)
-dynamic  sonde apply weaves it after it has loaded; so are all classes of the JDK, which
-         load before a pack can weave them
-never    it gets no hooks
-left     it matches, but nothing in it can be woven
+static      sonde pack weaves it: the application starts with its hooks, without a Sonde
+load        a running Sonde weaves it when it loads (sonde run, sonde apply)
+dynamic     sonde apply weaves it after it has loaded; all classes of the JDK are dynamic,
+            because they load before a pack can weave them
+never       it gets no hooks, because of a rule
+unweavable  it matches, but none of its methods can be woven
 
 The weave: section of the file decides; the first rule that matches a class counts. A
 class without a rule is packed, and woven by all other commands:
@@ -585,7 +585,7 @@ func (f *planCommand) writeText(out io.Writer, p *build.Planned) {
 		_, _ = fmt.Fprintf(out, "note: %s\n", format.Printable(note))
 	}
 	if why := refusal(p); why != "" {
-		_, _ = fmt.Fprintf(out, "note: sonde pack refuses this: %s\n", why)
+		_, _ = fmt.Fprintf(out, "note: sonde pack would refuse these probes: %s\n", why)
 	}
 	_, _ = fmt.Fprintln(out, planSummary(p))
 }
@@ -618,7 +618,7 @@ func writeFates(out io.Writer, classes []build.Fate, all bool) {
 	}
 }
 
-// fateText describes a class, and the methods of it that are left alone on further lines.
+// fateText describes a class, and its methods that get no hook on further lines.
 func fateText(c *build.Fate, withPlace, all bool) string {
 	line := descriptor.ExternalName(c.Class)
 	if withPlace {
@@ -628,7 +628,7 @@ func fateText(c *build.Fate, withPlace, all bool) string {
 		line += ", " + format.Count(c.Methods, "method", "methods")
 	}
 	if len(c.Left) > 0 {
-		line += fmt.Sprintf(", %s left alone", format.Grouped(len(c.Left)))
+		line += fmt.Sprintf(", %s without a hook", format.Grouped(len(c.Left)))
 	}
 	text := bytes.NewBufferString(format.Printable(line) + "\n")
 	var left []string

@@ -67,17 +67,17 @@ func newProfile(s streams) *cobra.Command {
 	flags.StringArrayVar(&c.Roots, "root", nil, "pattern of the methods whose calls are measured; may be repeated")
 	flags.Var(oneOf(&c.Scheme, "", "lazy", "eager"), "scheme", "lazy or eager; the default is the one that costs the program less")
 	flags.Var(oneOf(&c.Timing, cct.Auto, "exact", "sampled", "auto"), "timing", "exact, sampled or auto; exact with --scheme or --start")
-	flags.Var(share(&c.Budget, profile.DefaultBudget), "budget", "with --timing auto: the part of the program's time that measuring may take")
-	flags.Var(number(&c.Period, profile.DefaultPeriod, 2, mostPeriod), "period", "with --timing sampled: time one call in so many")
-	flags.Var(span(&c.Duration, 0, 0, 0), "duration", "end after this time; 0 for Ctrl-C")
-	flags.Uint64Var(&c.Calls, "calls", 0, "end after so many calls of the root")
+	flags.Var(share(&c.Budget, profile.DefaultBudget), "budget", "with --timing auto: share of the program's processor time that measuring may cost")
+	flags.Var(number(&c.Period, profile.DefaultPeriod, 2, mostPeriod), "period", "with --timing sampled: time one call in `N`")
+	flags.Var(span(&c.Duration, 0, 0, 0), "duration", "end after this time; 0 continues until Ctrl-C")
+	flags.Uint64Var(&c.Calls, "calls", 0, "end after `N` calls of the root")
 	flags.StringArrayVar(&c.Into, "into", nil, "pattern of methods to follow that are skipped by default, such as those of the JDK; may be repeated")
 	flags.StringArrayVar(&c.Skip, "skip", nil, "pattern of methods not to follow; may be repeated")
 	flags.BoolVar(&c.Whole, "whole", false, "report the whole run, including the time in which new hooks made it slow")
 	flags.Var(span(&c.Wait, profile.DefaultWait, positive, mostWait), "wait", "how long the first call of a method waits at most for the hooks of its callees")
 	flags.StringArrayVarP(&c.outputs, "output", "o", nil, "file to write: .html, .pb.gz, .collapsed, .json or .txt; may be repeated")
 	flags.BoolVar(&c.json, "json", false, "write one JSON object to standard output instead of the report")
-	flags.Var(number(&c.top, 0, 0, 0), "top", "show so many methods in the list; 0 for all that matter")
+	flags.Var(number(&c.top, 0, 0, 0), "top", "show at most `N` methods in the list; 0 shows all that matter")
 	c.cache.register(flags)
 	flags.BoolVar(&c.Force, "force", false, forceUsage)
 	flags.BoolVar(&c.start, "start", false, "start the program with the command after --, and measure from its beginning")
@@ -90,7 +90,7 @@ func (c *profileCommand) check(args []string, dash int, given func(string) bool)
 		return err
 	}
 	if len(c.Roots) == 0 {
-		return usage("--root PATTERN is missing: the method whose calls are measured")
+		return usage("--root PATTERN is missing: name the method whose calls are measured")
 	}
 	var err error
 	if c.roots, err = pattern.ParseSet(c.Roots...); err != nil {
@@ -109,7 +109,7 @@ func (c *profileCommand) check(args []string, dash int, given func(string) bool)
 	c.Command = commandLine("profile", c.Roots)
 	switch {
 	case given("scheme") && c.Timing == cct.Auto:
-		return usage("--scheme needs --timing exact or sampled: with auto, the budget decides when hooks go in")
+		return usage("--scheme needs --timing exact or sampled: with auto, the budget decides when hooks are installed")
 	case given("period") && c.Timing != cct.Sampled:
 		return usage("--period needs --timing sampled")
 	case given("budget") && c.Timing != cct.Auto:
@@ -158,7 +158,7 @@ repeatedly in the program and subtracted; ± is the remaining uncertainty of a t
 Timing
   auto     counts every call of a hook and times as many as the --budget allows. The
            hooks that cost most and show least are thinned out, switched off or
-           removed, and listed; their time then counts for their callers
+           removed, and listed; their time is then included in that of their callers
   exact    every call is timed
   sampled  one call in --period, chosen at random, is timed with its callees; times
            are estimates, marked with ~
@@ -174,8 +174,8 @@ caught up. If the run is long enough, the figures are those of the time after th
 the report says so. --whole, --start and --calls report the whole run.
 
 All classes except those of the JDK are followed. --into 'java.util.**' follows some of
-the JDK as well. --skip '**.Log.*' skips methods; their time counts for their callers.
-If the class of a root is not loaded yet, it gets its hook when it loads.
+the JDK as well. --skip '**.Log.*' skips methods; their time is included in that of their
+callers. If the class of a root is not loaded yet, it gets its hook when it loads.
 
 With --start, the command after -- is started and measured from its first instruction,
 including main: --root com.acme.Main.main. Standard output belongs to the program; the
@@ -285,7 +285,7 @@ func (c *profileCommand) reportNow(err error, program *launch.Program) error {
 		return err
 	default:
 	}
-	_, _ = fmt.Fprintf(c.err, "sonde: %s; the program goes on\n", format.OneLine(err))
+	_, _ = fmt.Fprintf(c.err, "sonde: %s; the program continues without Sonde\n", format.OneLine(err))
 	return exitStatus(exitError)
 }
 
@@ -315,7 +315,7 @@ func (v *profileView) unmatched(lost []session.Unmatched) {
 		v.remark(lostText(one, "; a class that loads later gets its hooks then"))
 	}
 	if len(lost) == 0 {
-		v.remark(fmt.Sprintf("%s matches loaded classes, but none of their methods that have code%s",
+		v.remark(fmt.Sprintf("%s matches loaded classes, but no method with code in them%s",
 			strings.Join(v.Roots, ", "), advice(v.roots.Includes())))
 	}
 }
@@ -497,8 +497,9 @@ func newDiff(s streams) *cobra.Command {
 more or less own time, or are called more or less often.
 
 All figures are per call of the root, so runs of different length can be compared. A time
-counts as changed only if the confidence intervals are further apart than the mix of
-requests and the variation between calls explain; the rest is counted, not listed.
+counts as changed only if the difference is larger than the confidence intervals, the
+different mix of requests and the variation between calls can explain. Of other
+differences only the number is shown.
 
 Only what was measured on both sides is compared. A method whose hook was off, on for
 a part of the time or missing on one side is listed, and its time is added to that of its
@@ -528,6 +529,6 @@ no confidence intervals: every difference then looks certain.`,
 	}
 	flags := command.Flags()
 	flags.BoolVar(&asJSON, "json", false, "write one JSON object")
-	flags.Var(number(&top, 20, 0, 0), "top", "show only the first `N` methods and contexts, 0 for all")
+	flags.Var(number(&top, 20, 0, 0), "top", "show at most `N` methods and contexts; 0 shows all")
 	return command
 }

@@ -116,7 +116,7 @@ func TestPsTable(t *testing.T) {
 	var out strings.Builder
 	format.WriteTable(&out, psColumns, jvmRows(jvms), 81)
 	writeReasons(&out, jvms)
-	want := ` PID  USER  JDK        UPTIME     HEAP  ATTACH  AGENTS  INSIDE   MAIN
+	want := ` PID  USER  JDK        UPTIME     HEAP  ATTACH  AGENTS  SONDE    MAIN
    7  root  17.0.15     1d02h  3M/2.0G  yes     yes     standby  ….acme.shop.Main
 4711  é     21 OpenJ9   1d02h        -  no      no      no       /x/y?[2J.jar
   12  u     -           1d02h        -  ?       ?       ?        -

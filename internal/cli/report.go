@@ -57,7 +57,7 @@ func newReport(s streams) *cobra.Command {
 	flags := command.Flags()
 	flags.StringVar(&c.pack, "pack", "", "`FILE` of the pack that the program was started with, for the names of probes and tags")
 	flags.Var(oneOf(&c.sort, usualReportSort, slices.Sorted(maps.Keys(results.Orders))...), "sort", "calls, total, self, mean, max, threw or name")
-	flags.Var(number(&c.top, usualReportTop, 0, 0), "top", "show so many rows of a table; 0 for all, the default with --json")
+	flags.Var(number(&c.top, usualReportTop, 0, 0), "top", "show at most `N` rows of a table; 0 shows all, the default with --json")
 	flags.BoolVar(&c.json, "json", false, "write one JSON object")
 	return command
 }
@@ -138,7 +138,7 @@ func fileRemedy(err error, name string) error {
 	case isPack(name):
 		return fmt.Errorf("%s is a pack, not its measurements: name the arena of the program that was started with it, or its process number", name)
 	}
-	return fmt.Errorf("%w; name the file of arena=, or /tmp/sonde-PID-….arena; an arena of another version can be read by the Sonde that made the pack", err)
+	return fmt.Errorf("%w; name the file that was given with arena=, or /tmp/sonde-PID-….arena; an arena of another version can be read only by the Sonde that made the pack", err)
 }
 
 // isPack reports whether a file is a pack, of whichever version and state.
@@ -161,9 +161,9 @@ func insideRemedy(err error, pid int, packPath string) error {
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("%w; run sonde as the user of process %d, or as root", err, pid)
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%w; it was removed while process %d is running: restart the program, with arena=FILE in a directory that nobody cleans up", err, pid)
+		return fmt.Errorf("%w; the arena was removed although process %d is still running: restart the program with arena=FILE in a directory that is not cleaned automatically", err, pid)
 	case errors.Is(err, arena.ErrNotArena):
-		return fmt.Errorf("%w; the Sonde that made the pack can read it", err)
+		return fmt.Errorf("%w; only the Sonde that made the pack can read it", err)
 	}
 	return err
 }
@@ -268,9 +268,9 @@ func (r *arenaReport) processText() string {
 	owner := r.Owner
 	switch r.State {
 	case results.Measuring:
-		return fmt.Sprintf("%d%s, runs", r.JVM.PID, inBrackets(r.JVM.Main))
+		return fmt.Sprintf("%d%s, is running", r.JVM.PID, inBrackets(r.JVM.Main))
 	case results.Out:
-		return fmt.Sprintf("%d%s, runs; the hooks were removed", r.JVM.PID, inBrackets(r.JVM.Main))
+		return fmt.Sprintf("%d%s, is running; the hooks were removed", r.JVM.PID, inBrackets(r.JVM.Main))
 	}
 	return fmt.Sprintf("%d, has exited", owner.Target)
 }
@@ -282,7 +282,7 @@ func accountText(a *arena.Account) string {
 		count uint32
 		why   string
 	}{
-		{a.Differs, "not as packed"}, {a.Blind, "of loaders that cannot see the hooks"}, {a.Failed, "failed"},
+		{a.Differs, "different from the packed classes"}, {a.Blind, "with a class loader that cannot find the hooks"}, {a.Failed, "could not be woven"},
 	} {
 		if not.count > 0 {
 			text += fmt.Sprintf(", %s %s", format.Grouped(int(not.count)), not.why)
@@ -392,9 +392,9 @@ func (r *arenaReport) remarks() (lines []string) {
 	lines = addCount(lines, r.undecided, "call is", "calls are", "not counted: the condition could not be evaluated")
 	lines = append(lines, contextNotes(r.results.ContextsLost, r.results.Ambiguous)...)
 	if slices.ContainsFunc(r.methods, func(row results.Row) bool { return row.Label.Unknown }) {
-		lines = append(lines, "rows marked (unknown): the agent ran out of label slots, so their tags or callers were not recorded")
+		lines = append(lines, "rows marked (unknown): the arena had no room for more combinations of tags or callers, so theirs were not recorded")
 	}
-	lines = addCount(lines, uint64(len(r.Left)), "class or method was", "classes or methods were", "left alone when the pack was made: sonde pack show --left says why")
+	lines = addCount(lines, uint64(len(r.Left)), "class or method", "classes or methods", "got no hook when the pack was made: sonde pack show --left says why")
 	return append(lines, r.Notes...)
 }
 
@@ -453,13 +453,13 @@ func newAttach(s streams) *cobra.Command {
 	flags.StringVar(&c.pack, "pack", "", "`FILE` of the pack, if the path that the JVM reports cannot be read")
 	flags.BoolVar(&c.once, "once", false, "show everything since the program began, and end")
 	flags.Var(span(&c.interval, time.Second, leastInterval, 0), "interval", "length of each reporting interval")
-	flags.Var(span(&c.duration, 0, 0, 0), "for", "end after this time; 0 for Ctrl-C")
+	flags.Var(span(&c.duration, 0, 0, 0), "for", "end after this time; 0 continues until Ctrl-C")
 	flags.Var(span(&c.stall, time.Second, positive, 0), "stall", "report calls that run for longer than this as stalled")
 	flags.Var(oneOf(&c.by, rowsByProbe, rowsByProbe, byMethod), "by", "one row per probe or per method")
 	flags.StringVar(&c.sort, "sort", usualAttachSort, "calls, errors, mean, p99, running or name; with --once as in sonde report, by default total")
-	flags.Var(number(&c.top, 0, 0, 0), "top", "show so many rows; 0 for all")
+	flags.Var(number(&c.top, 0, 0, 0), "top", "show at most `N` rows; 0 shows all")
 	flags.BoolVar(&c.json, "json", false, "write JSON: an object per interval, or one with --once")
-	flags.BoolVar(&c.weave, "weave", false, "remove the pack and apply its probes by this Sonde")
+	flags.BoolVar(&c.weave, "weave", false, "remove the pack, and apply its probes with this command instead")
 	flags.StringVarP(&c.file, "file", "f", "", "with --weave: `FILE` of probes in place of the pack's own")
 	flags.BoolVar(&c.yes, "yes", false, "with --weave: do not ask before changes")
 	flags.BoolVar(&c.force, "force", false, "with --weave: "+forceUsage)
@@ -567,29 +567,22 @@ const attachExamples = `  sonde attach 4711
 func (c *attachCommand) takeOver(ctx context.Context, h *results.Reader) error {
 	if c.set == nil {
 		if h.Set == nil {
-			return fmt.Errorf("the pack with the probes cannot be read: name it with --pack, or a file of probes with -f (%s)", notesText(h.Notes))
+			return fmt.Errorf("the pack with the probes cannot be read%s: name it with --pack, or a file of probes with -f", inBrackets(strings.Join(h.Notes, "; ")))
 		}
 		c.set, c.title = h.Set, h.Pack
 	}
 	writeChanges(c.err, probeset.Diff(nil, c.set), c.width)
 	if !c.yes && !confirm(ctx, c.streams, fmt.Sprintf("remove the pack from process %d, and apply this?", c.pid)) {
-		return errors.New("nothing was changed")
+		return errors.New("not confirmed; nothing was changed")
 	}
 	c.yes = true
 	if err := c.evictPack(ctx, h); err != nil {
 		return err
 	}
 	if err := c.hold(ctx, h.JVM); err != nil {
-		return fmt.Errorf("the pack was removed from process %d, and no Sonde holds it: %w", c.pid, err)
+		return fmt.Errorf("the pack was removed from process %d, and nothing is measured now: %w", c.pid, err)
 	}
 	return nil
-}
-
-func notesText(notes []string) string {
-	if len(notes) == 0 {
-		return "it has none"
-	}
-	return notes[0]
 }
 
 func (c *attachCommand) evictPack(ctx context.Context, h *results.Reader) error {
@@ -605,7 +598,7 @@ func (c *attachCommand) evictPack(ctx context.Context, h *results.Reader) error 
 		for _, u := range unreachable {
 			err = errors.Join(err, u)
 		}
-		return errors.Join(err, fmt.Errorf("the pack in process %d could not be reached: sonde status %d", c.pid, c.pid))
+		return errors.Join(err, fmt.Errorf("the pack in process %d could not be reached; sonde status %d shows its state", c.pid, c.pid))
 	}
 	start := time.Now()
 	if err := evictFrom(ctx, c.streams, occupants[at]); err != nil {

@@ -170,9 +170,9 @@ func TestReportOfWhatCannotBeRead(t *testing.T) {
 	})
 	for _, tt := range []struct{ args, want string }{
 		{filepath.Join(dir, "none"), "no such file"},
-		{text, "name the file of arena="},
+		{text, "name the file that was given with arena="},
 		{other, "is a pack, not its measurements"},
-		{dir, "name the file of arena="},
+		{dir, "name the file that was given with arena="},
 		{short, "or cut short: it has 524288 of 1048576 bytes"},
 		{bad.Path, "the arena is damaged"},
 		{good.Path + " --pack " + text, "it is not a Sonde pack"},
@@ -211,9 +211,9 @@ func TestRemedies(t *testing.T) {
 		pack string
 		want string
 	}{
-		{fmt.Errorf("the arena of process 7: %w", missing), "", "restart the program, with arena=FILE in a directory that nobody cleans up"},
+		{fmt.Errorf("the arena of process 7: %w", missing), "", "restart the program with arena=FILE in a directory that is not cleaned automatically"},
 		{fmt.Errorf("the arena of process 7: %w", fs.ErrPermission), "", "run sonde as the user of process 7, or as root"},
-		{fmt.Errorf("/x: %w", arena.ErrNotArena), "", "the Sonde that made the pack can read it"},
+		{fmt.Errorf("/x: %w", arena.ErrNotArena), "", "only the Sonde that made the pack can read it"},
 		{missing, missing.Path, missing.Error()},
 		{&results.NoArenaError{PID: 7}, "", (&results.NoArenaError{PID: 7}).Error()},
 	} {

@@ -119,8 +119,8 @@ func arenaNotes(untimed, dropped uint64) (lines []string) {
 }
 
 func contextNotes(lost, ambiguous uint64) (lines []string) {
-	lines = addCount(lines, lost, "call", "calls", "of sequences and tags found no room in the arena: calls below have no context")
-	return addCount(lines, ambiguous, "task was", "tasks were", "handed over twice before starting: their context is unknown")
+	lines = addCount(lines, lost, "call", "calls", "of methods in sequences or with tags found no room in the arena: the calls below them have no context")
+	return addCount(lines, ambiguous, "task was", "tasks were", "submitted twice before starting: their context is unknown")
 }
 
 // addCount adds a sentence about n things, if there are any.
@@ -153,7 +153,7 @@ func idleLines(rows []results.Row) (lines []string) {
 		lines = append(lines, format.Count(idle, "method with a hook was", "methods with hooks were")+" not called")
 	}
 	if len(unsure) > 0 {
-		lines = append(lines, fmt.Sprintf("no call of %s was counted (%s), which HotSpot may have replaced by intrinsics: ≥ 0",
+		lines = append(lines, fmt.Sprintf("no calls of %s were counted (%s); HotSpot may have replaced them by intrinsics, so their number is unknown (≥ 0)",
 			format.Count(len(unsure), "method", "methods"), format.Printable(firstOf(unsure, most))))
 	}
 	return lines

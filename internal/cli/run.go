@@ -51,7 +51,7 @@ func untilSignal() (ctx context.Context, stop func()) {
 			if launch.PassesSignals() {
 				continue // signals go to the program, which may need two
 			}
-			fmt.Fprintln(os.Stderr, "sonde: ended by a second signal; a JVM that still has hooks removes them by itself")
+			fmt.Fprintln(os.Stderr, "sonde: ended by a second signal; the agent removes remaining hooks by itself")
 			os.Exit(128 + int(second.(syscall.Signal)))
 		}
 	}()
@@ -107,7 +107,7 @@ func run(ctx context.Context, args []string, s streams) int {
 		return exitOK
 	}
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
-		err = errors.New("interrupted; nothing was written")
+		err = errors.New("interrupted before there was a result")
 	}
 	if errors.Is(err, syscall.EPIPE) {
 		return exitUnread
@@ -213,7 +213,7 @@ For files:
 	return root
 }
 
-const exitCodes = "\n\nExit code: 0 if there is a result, 1 if there is none or on an error, 2 for a wrong command line\nor file."
+const exitCodes = "\n\nExit code: 0 if there is a result, 1 if there is none or on an error, 2 for an invalid command\nline or file of probes."
 
 // A checkedCommand checks its command line before it does anything.
 type checkedCommand interface {

@@ -42,7 +42,7 @@ nothing is sent to it.`,
 		RunE: ofProcess(func(ctx context.Context, pid int) error { return status(ctx, s, pid, asJSON, top) }),
 	}
 	command.Flags().BoolVar(&asJSON, "json", false, "write one JSON object")
-	command.Flags().Var(number(&top, 10, 0, 0), "top", "show so many methods; 0 for all")
+	command.Flags().Var(number(&top, 10, 0, 0), "top", "show at most `N` methods; 0 shows all")
 	return command
 }
 
@@ -154,7 +154,7 @@ func readOwner(o *session.Owner) (*ownerStatus, error) {
 
 func writeStatus(out io.Writer, d *document.Status, owners []*ownerStatus, top, width int) {
 	if !d.Inside {
-		_, _ = fmt.Fprintf(out, "Sonde is not in process %d (JDK %s, %s)\n", d.PID, format.OrDash(format.Printable(d.Version)), format.OrDash(format.Printable(d.Main)))
+		_, _ = fmt.Fprintf(out, "Sonde has no hooks and no agent in process %d (JDK %s, %s)\n", d.PID, format.OrDash(format.Printable(d.Version)), format.OrDash(format.Printable(d.Main)))
 	}
 	for _, t := range owners {
 		t.write(out, top, width)
@@ -171,13 +171,13 @@ func (t *ownerStatus) write(out io.Writer, top, width int) {
 	line := fields(out, 9)
 	pack := t.Occupant.Pack
 	if pack != "" {
-		line("inside", "pack %s, since the program started: sonde attach %d shows it, sonde undo %d removes it", pack, t.JVM.PID, t.JVM.PID)
+		line("active", "pack %s, since the program started: sonde attach %d shows it, sonde undo %d removes it", pack, t.JVM.PID, t.JVM.PID)
 		line("classes", "%s", accountText(&t.account))
 		if named := unwovenText(&t.account, mostNamed); named != "" {
 			line("", "%s", named)
 		}
 	} else {
-		line("inside", "%s", t.Occupant.Command)
+		line("active", "%s", t.Occupant.Command)
 		line("process", "%d, %s", t.Sonde, aliveText(t.Owner.Alive))
 	}
 	line("since", "%s (%s)", t.Opened.Local().Format(time.DateTime), since(t.Opened))
@@ -223,7 +223,7 @@ func (t *ownerStatus) costText() string {
 func aliveText(alive process.Answer) string {
 	text := lifeText(alive)
 	if alive == process.No {
-		text += ": the agent removes its hooks when its lease ends; sonde undo removes them now"
+		text += ": the agent removes its hooks when Sonde's lease expires; sonde undo removes them now"
 	}
 	return text
 }
@@ -238,8 +238,8 @@ way still prints its result. A pack that the program was started with is removed
 until the program is restarted; its measurements stay in its arena, for sonde report. A
 flight recording that a killed Sonde has left running is stopped.
 
-Leftover files of this user are removed on the whole host: those of processes that are
-gone, and the agent's jar if no running JVM has loaded it.`,
+Leftover files of this user are removed on the whole host: those of processes that have
+ended, and the agent's jar if no running JVM has loaded it.`,
 		Example: `  sonde undo 4711`,
 		Args:    exactly("PID"),
 		RunE: ofProcess(func(ctx context.Context, pid int) error {
@@ -268,7 +268,7 @@ func undo(ctx context.Context, s streams, pid int) error {
 		}
 	}
 	if len(occupants)+len(unreachable)+len(recordings) == 0 && stopping == nil {
-		_, err := fmt.Fprintf(s.out, "Sonde is not in process %d\n", pid)
+		_, err := fmt.Fprintf(s.out, "Sonde has no hooks and no agent in process %d\n", pid)
 		return err
 	}
 	failed := []error{stopping}
@@ -287,7 +287,7 @@ func awaitLeaving(ctx context.Context, s streams, jvm *process.JVM, u *session.U
 	if !errors.Is(u, os.ErrNotExist) {
 		return u
 	}
-	_, _ = fmt.Fprintf(s.err, "Sonde is already leaving process %d\n", jvm.PID)
+	_, _ = fmt.Fprintf(s.err, "Sonde is already removing its hooks from process %d\n", jvm.PID)
 	if err := session.AwaitDeparture(ctx, jvm, u.Path); err != nil {
 		return errors.Join(u, err)
 	}
@@ -303,7 +303,7 @@ func evict(ctx context.Context, s streams, o *session.Owner) error {
 	if o.Pack != "" {
 		_, _ = fmt.Fprintf(s.err, "removing pack %s from process %d\n", format.Printable(o.Pack), o.JVM.PID)
 	} else {
-		_, _ = fmt.Fprintf(s.err, "asking %s (process %d, %s) to leave process %d\n", format.Printable(o.Command), o.Sonde, lifeText(o.Alive), o.JVM.PID)
+		_, _ = fmt.Fprintf(s.err, "asking %s (process %d, %s) to remove its hooks from process %d\n", format.Printable(o.Command), o.Sonde, lifeText(o.Alive), o.JVM.PID)
 	}
 	start := time.Now()
 	if err := evictFrom(ctx, s, o); err != nil {
@@ -324,7 +324,7 @@ func evictFrom(ctx context.Context, s streams, o *session.Owner) error {
 	err := o.Evict(ctx)
 	switch {
 	case errors.Is(err, context.Canceled):
-		return fmt.Errorf("process %d: interrupted; the hooks will still be removed: sonde status %d", o.JVM.PID, o.JVM.PID)
+		return fmt.Errorf("process %d: interrupted; the hooks will still be removed, and sonde status %d shows whether they are", o.JVM.PID, o.JVM.PID)
 	case errors.Is(err, session.ErrStays):
 		return fmt.Errorf("process %d: %w; it may be stopped, or a thread may be blocked in a hook; check with sonde status %d, then try again", o.JVM.PID, err, o.JVM.PID)
 	}
@@ -336,7 +336,7 @@ func stoppedHint(pid int) string {
 	if jvm, err := process.Local.Inspect(pid); err != nil || !jvm.Stopped {
 		return ""
 	}
-	return fmt.Sprintf(": it is stopped, by a signal or a debugger: kill -CONT %d resumes it", pid)
+	return fmt.Sprintf(": it is stopped by a signal or a debugger; kill -CONT %d resumes it", pid)
 }
 
 func lifeText(alive process.Answer) string {
@@ -346,17 +346,17 @@ func lifeText(alive process.Answer) string {
 	case process.No:
 		return "dead"
 	}
-	return "not visible from here"
+	return "whether it is still running is unknown"
 }
 
 // sweep removes the files of processes that are gone.
 func sweep(ctx context.Context, s streams) error {
 	removed, err := targetfs.Sweep(ctx, process.Local)
 	if len(removed) > 0 {
-		_, _ = fmt.Fprintf(s.out, "removed %s of processes that are gone: %s\n", format.Count(len(removed), "leftover", "leftovers"), format.Printable(firstOf(removed, 3)))
+		_, _ = fmt.Fprintf(s.out, "removed %s of processes that have ended: %s\n", format.Count(len(removed), "leftover file", "leftover files"), format.Printable(firstOf(removed, 3)))
 	}
 	if err != nil {
-		return fmt.Errorf("removing leftovers: %w", err)
+		return fmt.Errorf("removing leftover files: %w", err)
 	}
 	return nil
 }
@@ -377,8 +377,9 @@ HEAP    used/maximum, as last published by the JVM: newer JVMs publish it only a
         garbage collection, and with -XX:-UsePerfData never
 ATTACH  whether the JVM accepts the attach protocol
 AGENTS  whether it loads agents while it runs
-INSIDE  whether Sonde is in it: yes; no; standby, for an agent of -javaagent that waits
-        for a command; pack, if it was started with a pack, which sonde attach shows`,
+SONDE   whether Sonde has hooks or an agent in it: yes; no; standby, if an agent of
+        -javaagent waits for a command; pack, if it was started with a pack, whose
+        measurements sonde attach shows`,
 		Example: `  sonde ps
   sonde ps --json | jq 'select(.agents.allowed == "yes") | .pid'`,
 		Args: exactly(),
@@ -421,7 +422,7 @@ func asFarAsSeen() string {
 	return " that this user can see; root sees all"
 }
 
-var psColumns = format.Columns(">PID", "USER", "JDK", ">UPTIME", ">HEAP", "ATTACH", "AGENTS", "INSIDE", "MAIN")
+var psColumns = format.Columns(">PID", "USER", "JDK", ">UPTIME", ">HEAP", "ATTACH", "AGENTS", "SONDE", "MAIN")
 
 func jvmRows(jvms []*process.JVM) [][]string {
 	var rows [][]string

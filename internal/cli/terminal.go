@@ -198,7 +198,7 @@ func (v *tableView) passes(name string) bool {
 }
 
 // frameLines returns what fits a terminal: a table between other lines. table returns lines
-// with at most so many rows, and how many rows more there are.
+// with at most that number of rows, and how many rows more there are.
 func frameLines(above, below []string, top, width, height int, table func(most int) (lines []string, hidden int)) []string {
 	const around = 4 // titles, a total, the number of hidden rows, the line of the cursor
 	room := max(1, height-len(above)-len(below)-around)

@@ -63,7 +63,7 @@ func leaveTerminal() error {
 	defer func() { _ = nowhere.Close() }()
 	for fd := range 3 {
 		if err := unix.Dup3(int(nowhere.Fd()), fd, 0); err != nil {
-			return fmt.Errorf("leaving the terminal: %w", err)
+			return fmt.Errorf("detaching from the terminal: %w", err)
 		}
 	}
 	return nil

@@ -65,13 +65,13 @@ func newTrace(s streams) *cobra.Command {
 		RunE:    checkAndRun(c),
 	}
 	flags := command.Flags()
-	flags.Var(number(&c.levels, 4, 1, mostTraceLevels), "levels", "trace so many levels of calls below the method")
+	flags.Var(number(&c.levels, 4, 1, mostTraceLevels), "levels", "trace `N` levels of calls below the method")
 	flags.Var(span(&c.slowerThan, 0, 0, 0), "slower-than", "keep only transactions that took longer")
 	flags.StringArrayVar(&c.captures, "capture", nil, "`EXPR` whose value is recorded, such as '$1.id' or '$return'; may be repeated")
 	flags.StringArrayVar(&c.allow, "allow", nil, "`NAME` that is shown although it sounds like a secret; may be repeated")
-	flags.Var(number(&c.limit, 20, 1, mostTransactions), "limit", "end when so many transactions are kept")
-	flags.Var(oneIn(&c.sample), "sample", "trace one transaction in so many, chosen at random: 1/100")
-	flags.Var(span(&c.duration, 0, 0, 0), "for", "end after this time; 0 for --limit or Ctrl-C")
+	flags.Var(number(&c.limit, 20, 1, mostTransactions), "limit", "end when `N` transactions are kept")
+	flags.Var(oneIn(&c.sample), "sample", "trace one transaction in K, chosen at random: 1/100")
+	flags.Var(span(&c.duration, 0, 0, 0), "for", "end after this time; 0 continues until --limit or Ctrl-C")
 	flags.StringVar(&c.show, "show", showSlowest, "draw the transaction of this `NUMBER`, or slowest, all, none")
 	flags.BoolVar(&c.json, "json", false, "write a JSON object per transaction, each on its own line, and one at the end")
 	flags.StringArrayVarP(&c.outputs, "output", "o", nil, "file to write: .html, .json, .trace.json, .otlp.json or .txt; may be repeated")
@@ -162,10 +162,10 @@ func (c *traceCommand) conditions() (texts []string) {
 const traceLong = `Trace transactions of a running JVM: what is called, when and for how long, from the
 entry of a method to its exit, on all threads that work for it. The method gets a hook,
 and so do the methods it can call according to the bytecode of the loaded classes, down
-to --levels; methods of the JDK and small methods without calls are not traced. When
---limit transactions are kept, or by --for or Ctrl-C, all hooks are removed.
+to --levels; methods of the JDK and small methods without calls are not traced. All hooks
+are removed when --limit transactions are kept, after --for, or at Ctrl-C.
 
-Each transaction is a line when it ends:
+Each transaction prints a line when it ends:
 #         its number                     CALLS   traced calls; + if some found no room
 WHEN      when it began                  ERR     calls that ended with an exception
 DURATION  time of the method itself      THREAD  the thread it ran in
@@ -390,7 +390,7 @@ func overdueText(s overhead.Settling, calls uint64) string {
 	case s.State != overhead.Overdue:
 		return ""
 	case calls < s.Rule.Calls:
-		return fmt.Sprintf("only %s in %s: the first transactions kept may be slow because the JVM still compiles the hooked methods",
+		return fmt.Sprintf("only %s in %s: the first kept transactions may be slow because the JVM still compiles the hooked methods",
 			format.Count(int(calls), "call began", "calls began"), format.Duration(s.Rule.Limit))
 	}
 	return fmt.Sprintf("the compilers are still busy after %s: calls may be slow because the JVM still compiles the hooked methods", format.Duration(s.Rule.Limit))
@@ -421,7 +421,7 @@ func (r *traceRun) lookAtCompilers() {
 	if text := overdueText(r.settling, r.rings.Rings.Opened); text != "" {
 		r.remark(text)
 	}
-	r.screen.say("settled after %s: slow calls are kept from now on", format.Duration(r.settling.Took.Round(100*time.Millisecond)))
+	r.screen.say("waited %s for the JVM to compile the hooked methods; slow calls are kept from now on", format.Duration(r.settling.Took.Round(100*time.Millisecond)))
 }
 
 // isDisturbed reports whether a transaction began before the program had settled.
@@ -505,7 +505,7 @@ func (r *traceRun) result(took time.Duration) *trace.Trace {
 		}
 	}
 	if r.rings.Damaged > 0 {
-		r.remark(fmt.Sprintf("a ring buffer was invalid %s: its calls are lost", format.Count(int(r.rings.Damaged), "time", "times")))
+		r.remark(fmt.Sprintf("the buffer of a thread was damaged (%s): calls in it were lost", format.Count(int(r.rings.Damaged), "time", "times")))
 	}
 	t.Notes = r.remarksWith(nil)
 	return t
@@ -568,17 +568,19 @@ func (r *traceRun) noneError(t *trace.Trace) error {
 	methods, took := strings.Join(r.patterns, ", "), format.Duration(t.Took.Round(time.Millisecond))
 	switch {
 	case r.settling.State == overhead.Unsettled:
-		return fmt.Errorf("ended after %s, before the JVM had compiled the hooked methods again: no call is kept until then; trace longer", took)
+		return fmt.Errorf("the trace ended after %s, before the JVM had compiled the hooked methods again; calls are kept only after that: trace longer", took)
 	case t.Losses.NotChosen > 0:
-		return fmt.Errorf("none of %s of %s within %s was chosen", format.Count(int(t.Losses.NotChosen), "call", "calls"), methods, took)
+		return fmt.Errorf("%s of %s within %s, but none met the conditions: %s",
+			format.Count(int(t.Losses.NotChosen), "call", "calls"), methods, took, strings.Join(t.Conditions, "; "))
 	case t.Losses.Undecided > 0:
-		return fmt.Errorf("the condition failed with an exception in all of %s: check what may be null in it", format.Count(int(t.Losses.Undecided), "call", "calls"))
+		return fmt.Errorf("the condition could not be evaluated in any of %s: check what may be null in it, and which collections it reads", format.Count(int(t.Losses.Undecided), "call", "calls"))
 	case t.Losses.Unfinished > 0:
-		return fmt.Errorf("%s of %s began but did not end within %s: trace longer, or trace a method that it calls", format.Count(int(t.Losses.Unfinished), "call", "calls"), methods, took)
+		return fmt.Errorf("%s of %s began but did not end within %s: trace longer, or trace a method that is called by %s",
+			format.Count(int(t.Losses.Unfinished), "call", "calls"), methods, took, methods)
 	case r.hasNoMethod():
 		return fmt.Errorf("no method that matches %s was loaded within %s: nothing was traced; check the pattern, or trace while the method is used", methods, took)
 	case len(t.Conditions) > 0:
-		return fmt.Errorf("no call of %s within %s was %s", methods, took, strings.Join(t.Conditions, ", "))
+		return fmt.Errorf("no call of %s within %s met all conditions: %s", methods, took, strings.Join(t.Conditions, "; "))
 	}
 	if results, err := r.applied.Results(); err == nil && slices.ContainsFunc(results.Rows, func(row liveprobes.Row) bool { return row.LowerBound }) {
 		return fmt.Errorf("no call of %s was seen within %s; %s: trace its caller instead", methods, took, session.WhyLowerBound)

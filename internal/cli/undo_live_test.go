@@ -24,7 +24,7 @@ func TestUndoLive(t *testing.T) {
 		p.Run(1)
 		sum := p.Check()
 		pid := strconv.Itoa(p.PID)
-		if code, out, stderr := sonde(t, "undo", pid); code != exitOK || !strings.HasPrefix(out, "Sonde is not in process "+pid+"\n") {
+		if code, out, stderr := sonde(t, "undo", pid); code != exitOK || !strings.HasPrefix(out, "Sonde has no hooks and no agent in process "+pid+"\n") {
 			t.Errorf("exit code %d: %s%s", code, out, stderr)
 		}
 		before := p.Counts()

@@ -46,12 +46,12 @@ func newWalk(s streams) *cobra.Command {
 	}
 	flags := command.Flags()
 	flags.Var(share(&c.Hot, c.Hot), "hot", "share of the samples that makes a method a hot spot")
-	flags.Var(number(&c.Top, c.Top, 1, 0), "top", "if no method is that hot, search from so many of the hottest")
+	flags.Var(number(&c.Top, c.Top, 1, 0), "top", "if no method is that hot, search from the `N` hottest")
 	flags.Var(lasting(&c.period), "period", "how long each method is measured: '1000 calls', 5s, or both, whichever comes first")
-	flags.Var(number(&c.Levels, c.Levels, 1, 0), "levels", "search at most so many levels of callers")
+	flags.Var(number(&c.Levels, c.Levels, 1, 0), "levels", "search at most `N` levels of callers")
 	flags.StringSliceVar(&c.Until, "until", nil, "package at whose first method the search ends; may be repeated")
-	flags.Var(number(&c.Hooks, c.Hooks, 1, mostHooks), "hooks", "how many hooks may be switched on at a time")
-	flags.Var(share(&c.Budget, c.Budget), "budget", "part of the program's time that hooks may take")
+	flags.Var(number(&c.Hooks, c.Hooks, 1, mostHooks), "hooks", "switch on at most `N` hooks at a time")
+	flags.Var(share(&c.Budget, c.Budget), "budget", "share of the program's processor time that hooks may cost")
 	flags.Var(span(&c.Sampling, c.Sampling, positive, 0), "sampling", "how long to sample before the first search")
 	flags.Var(span(&c.Duration, 0, 0, 0), "duration", "continue for this time and search from new hot spots as well; 0 ends after the first search")
 	c.source.register(flags)
@@ -96,9 +96,9 @@ const walkLong = `Find the methods in which a running program spends its time, a
 one for its cause: level by level, with hooks in a few methods at a time.
 
 Hot spots are found by sampling, without changing the program: the flight recorder is
-started over the attach socket, as sonde hot does, and left alone if somebody else is
-recording. A method is a hot spot if its share of the samples is at least --hot; if no
-method is, the --top hottest are used.
+started over the attach socket, as sonde hot does; recordings of others are not changed.
+A method is a hot spot if its share of the samples is at least --hot; if no method is,
+the --top hottest are used.
 
 On JDK 17 to 20, starting the recorder makes HotSpot discard all compiled code, so Sonde
 takes thread dumps there. They do not show which overload of a method runs, so no hook
@@ -118,11 +118,13 @@ A share is the part of the hot spot's time that came from a caller, with its sou
 hooks, by samples, or computed from both. The report starts with the cause: the lowest
 method of the program itself, not of the JDK, on the main path.
 
-With --duration the command keeps looking: hot spots that have cooled down are dropped,
-and new ones are searched. Ctrl-C ends it at any time and prints the result so far.
+With --duration the command continues: hot spots that are no longer hot are dropped, and
+the callers of new ones are searched. Ctrl-C ends it at any time and prints the result so
+far.
 
 A period is '1000 calls' of each method, or 5s; --period '500 calls' --period 2s ends
-with the first of both. A number of calls alone is waited for at most one minute.
+with the first of both. If only a number of calls is given, Sonde waits for them for one
+minute at most.
 
 The report is printed at the end. -o also writes it to files, in the format of their
 names: .html for a browser, with the search drawn over time, .pb.gz for go tool pprof,
@@ -152,7 +154,7 @@ func (c *walkCommand) coldError(ctx context.Context, result *rootcause.Climb) er
 	case result.Sampled.Samples == 0:
 		return fmt.Errorf("no thread of process %d ran in the sampled %s: search while the program works, or sample longer with --sampling", c.PID, format.Duration(c.Sampling))
 	}
-	return fmt.Errorf("no hot spot among %s: sample longer with --sampling", format.Count(result.Sampled.Samples, "sample", "samples"))
+	return fmt.Errorf("no method was a hot spot in %s: sample longer with --sampling", format.Count(result.Sampled.Samples, "sample", "samples"))
 }
 
 func (c *walkCommand) write(result *rootcause.Climb) error {
@@ -213,7 +215,7 @@ func walkStanding(p rootcause.Progress) (words []string) {
 	}
 	if so.Cost.Hooked > 0 {
 		words = append(words,
-			fmt.Sprintf("%d of %d hooks live", p.Live, so.Cost.LiveLimit),
+			fmt.Sprintf("%d of at most %d hooks switched on", p.Live, so.Cost.LiveLimit),
 			format.Count(len(so.Batches), "batch", "batches"),
 			fmt.Sprintf("cost %s of %s allowed", format.Percent(so.Cost.Steady), format.Percent(so.Cost.Budget)))
 	}

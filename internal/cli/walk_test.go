@@ -68,7 +68,7 @@ func TestWalkLines(t *testing.T) {
 	}
 	want := []string{
 		"1m05s: climbing, level 2",
-		"2,310 samples, 4 hot spots, 1 of 8 hooks live, 4 batches, cost 0.61 % of 2.00 % allowed",
+		"2,310 samples, 4 hot spots, 1 of at most 8 hooks switched on, 4 batches, cost 0.61 % of 2.00 % allowed",
 		"live: Cart.total",
 	}
 	if got := walkLines(p, 120, 40)[:3]; strings.Join(got, "\n") != strings.Join(want, "\n") {
@@ -138,7 +138,7 @@ func TestWalkOfNothing(t *testing.T) {
 		{interrupted, nil, context.Canceled, "interrupted before the hooks were in"},
 		{interrupted, &rootcause.Climb{}, nil, "interrupted before a hot spot was found"},
 		{context.Background(), &rootcause.Climb{}, nil, "no thread of process 7 ran in the sampled 5.00 s"},
-		{context.Background(), &rootcause.Climb{Sampled: rootcause.Sampled{Samples: 12}}, nil, "no hot spot among 12 samples"},
+		{context.Background(), &rootcause.Climb{Sampled: rootcause.Sampled{Samples: 12}}, nil, "no method was a hot spot in 12 samples"},
 	} {
 		out, _, err := walkHere(tt.ctx, func(context.Context, rootcause.Options) (*rootcause.Climb, error) { return tt.result, tt.err })
 		if err == nil || !strings.Contains(err.Error(), tt.want) || out != "" {

@@ -98,7 +98,7 @@ func (s *Session) waitingText(far *control.Restoring) string {
 		text += fmt.Sprintf(": %d of %d done", far.Done, far.All)
 	}
 	if jvm, err := process.Local.Inspect(s.jvm.PID); err == nil && jvm.Stopped {
-		text += fmt.Sprintf(": it is stopped, by a signal or a debugger: kill -CONT %d resumes it", s.jvm.PID)
+		text += fmt.Sprintf(": it is stopped by a signal or a debugger; kill -CONT %d resumes it", s.jvm.PID)
 	}
 	return text
 }

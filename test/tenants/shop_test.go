@@ -401,7 +401,7 @@ func startTracing(t *testing.T, pid int, args ...string) *tracing {
 				waiting = false
 				close(ready)
 			}
-			if strings.HasPrefix(lines.Text(), "settled after ") {
+			if strings.HasSuffix(lines.Text(), "slow calls are kept from now on") {
 				close(r.settled)
 			}
 		}

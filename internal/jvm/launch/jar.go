@@ -21,7 +21,7 @@ type ExposedError struct {
 }
 
 func (e *ExposedError) Error() string {
-	return fmt.Sprintf("others could replace the code there: %s %s", e.Path, e.Why)
+	return fmt.Sprintf("other users could replace the code there: %s %s", e.Path, e.Why)
 }
 
 // KeepJar puts the agent's jar into a directory where it stays for programs that start at any time, by default this
@@ -133,7 +133,7 @@ func CheckOwn(name string) error {
 				at = "/"
 			}
 		case isOpen(info, rest, at):
-			return &ExposedError{at, "can be written by others, chmod go-w it"}
+			return &ExposedError{at, "can be written by others (chmod go-w prevents this)"}
 		case len(rest) == 0:
 			return nil
 		}

@@ -26,7 +26,7 @@ const (
 	Cannot                    // it cannot have a hook
 )
 
-var stateNames = [...]string{"not watched", "instrumented", "seen called", "never called", "cannot be"}
+var stateNames = [...]string{"not watched", "instrumented", "called", "never called", "no hook"}
 
 func (s State) String() string { return stateNames[s] }
 

@@ -204,8 +204,8 @@ type Callee struct {
 	Method     string  `json:"method"`
 	Descriptor string  `json:"descriptor"`
 	Calls      []Call  `json:"calledBy,omitempty"` // how its parent calls it
-	State      string  `json:"state"`              // not watched, instrumented, seen called, never called, cannot be
-	Reason     string  `json:"reason,omitempty"`   // of cannot be
+	State      string  `json:"state"`              // not watched, instrumented, called, never called, no hook
+	Reason     string  `json:"reason,omitempty"`   // of no hook
 	HookOf     string  `json:"hookOf,omitempty"`   // another Sonde
 	Seen       *uint64 `json:"calls,omitempty"`    // if they were counted
 	Bound

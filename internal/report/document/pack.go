@@ -83,7 +83,7 @@ func NewPlan(inputs []string, p *build.Planned, refused string) *Plan {
 // FateName returns the name of a fate.
 func FateName(when probeset.When) string {
 	if when == probeset.Unstated {
-		return "left"
+		return "unweavable"
 	}
 	return when.String()
 }
