@@ -40,11 +40,11 @@ arrow, a remedy.
 
 Everything is read from outside; the JVM is not touched. With --deep, Sonde attaches and
 asks the JVM for its flags and properties. With --deep and patterns, it also loads the
-agent and shows what sonde count with these patterns would put hooks into, and what it
-would leave alone and why, for each class loader. No class is changed, and the agent
-leaves again.
+agent and shows for each class loader what sonde count with these patterns would put
+hooks into, and what would get no hook and why. No class is changed, and the agent is
+removed again.
 
-Exit code: 0 if Sonde can attach, 1 if it cannot or on an error, 2 for a wrong command
+Exit code: 0 if Sonde can be used, 1 if not or on an error, 2 for a wrong command
 line.`
 
 func newDoctor(s streams) *cobra.Command {

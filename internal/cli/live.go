@@ -69,7 +69,7 @@ type liveSession struct {
 	lock    sync.Mutex
 	remarks []string
 
-	reportedLeft int // how many were reported as left alone
+	reportedLeft int // how many were reported to get no hook
 }
 
 // enter puts the hooks in, for the command with this name. If that fails or is interrupted,
@@ -195,7 +195,7 @@ func (v *liveSession) leave(ctx context.Context, ended ending) (*session.Farewel
 	return &farewell, lost
 }
 
-// reportLate reports classes and methods that were left alone as they loaded, and an arena
+// reportLate reports classes and methods that got no hook as they loaded, and an arena
 // that has become full.
 func (v *liveSession) reportLate(left []session.LeftAlone) {
 	if len(left) > v.reportedLeft {
@@ -445,7 +445,7 @@ func unfit(err error) error {
 	return fmt.Errorf("%s: %w; nothing was changed in the JVM", where, wrong.First.Err)
 }
 
-// hasMethod reports whether a pattern matches something that has a hook or was left alone.
+// hasMethod reports whether a pattern matches something that has a hook or cannot get one.
 func hasMethod(p *pattern.Pattern, methods []session.Method, left []session.LeftAlone) bool {
 	return slices.ContainsFunc(methods, func(m session.Method) bool { return p.Match(m.MethodRef) }) ||
 		slices.ContainsFunc(left, func(l session.LeftAlone) bool { return p.MatchClass(l.Class) })

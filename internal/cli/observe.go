@@ -334,7 +334,7 @@ func proposalLines(p *suggest.Proposal) []string {
 		lines = append(lines, fmt.Sprintf("left out: %s (%s): %s", format.Printable(left.Method.QualifiedName()), format.Percent(left.Share), left.Why))
 	}
 	if p.Bias != "" {
-		lines = append(lines, "biased: samples are taken "+p.Bias)
+		lines = append(lines, "samples are biased: they are taken "+p.Bias)
 	}
 	return lines
 }

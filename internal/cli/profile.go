@@ -243,7 +243,7 @@ func (c *profileCommand) uncalled(p *cct.Profile, last profile.Progress) error {
 	return fmt.Errorf("%s was not called within %s: measure longer, or while it is used (calls that began earlier are not seen: use a method that it calls as root)", roots, took)
 }
 
-// isRoot reports whether a root was left alone.
+// isRoot reports whether a root got no hook.
 func (c *profileCommand) isRoot(left cct.LeftAlone) bool {
 	name, descriptor, _ := strings.Cut(left.Method, "(")
 	if left.Method == "" {
@@ -278,7 +278,7 @@ func (c *profileCommand) runStarted(ctx context.Context) error {
 	return err
 }
 
-// reportNow reports an error at once if the program goes on.
+// reportNow reports an error at once if the program continues.
 func (c *profileCommand) reportNow(err error, program *launch.Program) error {
 	select {
 	case <-program.Ended():

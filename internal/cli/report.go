@@ -546,10 +546,10 @@ and the same keys. The first interval starts now; --once shows everything since 
 program began, as sonde report does.
 
 Classes that the pack could not weave are reported at the beginning: classes with other
-bytes than those that were packed, and classes of a class loader that cannot see the
+bytes than those that were packed, and classes of a class loader that cannot find the
 hooks.
 
---weave replaces the pack by this Sonde: it removes the pack, as sonde undo does, and
+--weave replaces the pack with this command: it removes the pack, as sonde undo does, and
 applies the probes of the pack, or those of -f, as sonde apply does, also to classes that
 differ from the pack. The measurements of the pack stay in its arena: sonde report shows
 them. When the command ends, the JVM has no hooks; the pack is active again when the

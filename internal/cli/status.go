@@ -349,7 +349,7 @@ func lifeText(alive process.Answer) string {
 	return "whether it is still running is unknown"
 }
 
-// sweep removes the files of processes that are gone.
+// sweep removes the files of processes that have ended.
 func sweep(ctx context.Context, s streams) error {
 	removed, err := targetfs.Sweep(ctx, process.Local)
 	if len(removed) > 0 {

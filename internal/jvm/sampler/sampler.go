@@ -115,7 +115,7 @@ func (s *Sampler) start(ctx context.Context, options Options) (err error) {
 		}
 		why = refusal.Detail
 	}
-	s.bias = fmt.Sprintf("by thread dumps, which show threads only at safepoints, and as running while they wait for a processor (%s)", why)
+	s.bias = fmt.Sprintf("by thread dumps, which show threads only at safepoints, and show threads that wait for a processor as running (%s)", why)
 	dumps, err := startDumper(ctx, s.conn, cmp.Or(options.Period, DefaultSpacing), options.Waiting)
 	s.samples = dumps
 	return err

@@ -31,7 +31,7 @@ func (s *search) result() *Climb {
 		c.Target.Command = jvm.Main
 		if bias := s.sampler.Bias(); bias != "" {
 			c.Sampled.By, c.Sampled.Biased = "thread dumps", true
-			c.Notes = append(c.Notes, bias)
+			c.Notes = append(c.Notes, "samples are taken "+bias)
 		}
 	}
 	if s.session != nil {

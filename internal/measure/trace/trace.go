@@ -53,7 +53,7 @@ type Losses struct {
 	Beyond       uint64 `json:"beyond,omitempty"`       // transactions that ended after the requested number was reached
 	Early        uint64 `json:"early,omitempty"`        // transactions that began before the JVM had recompiled the hooked methods
 	Dropped      uint64 `json:"dropped,omitempty"`      // calls that were only counted because their ring was full
-	Undecided    uint64 `json:"undecided,omitempty"`    // calls whose condition threw an exception
+	Undecided    uint64 `json:"undecided,omitempty"`    // calls whose condition could not be evaluated
 	Ambiguous    uint64 `json:"ambiguous,omitempty"`    // tasks whose transaction is unknown
 	ContextsLost uint64 `json:"contextsLost,omitempty"` // calls of anchors and tag points that were lost for lack of room
 	Counts

@@ -44,7 +44,7 @@ type transactionView struct{ Name, When, Duration, Calls, Errors, Thread, Tags s
 
 func newTraceView(t *trace.Trace) traceView {
 	v := traceView{
-		Trace: t, NotChosen: cmp.Or(text.NotChosen(t.Losses), "all that were chosen"), Hottest: hottestOf(t),
+		Trace: t, NotChosen: cmp.Or(text.NotChosen(t.Losses), "all that met the conditions"), Hottest: hottestOf(t),
 		Times: strings.Join(text.TraceTimes(t), ". ") + ".", Remarks: append(text.Losses(t.Losses), t.Notes...),
 	}
 	for _, one := range t.Transactions {

@@ -522,7 +522,7 @@ func (r *profileReport) leftAlone(list []cct.LeftAlone) {
 		return reason
 	})
 	slices.SortStableFunc(groups, func(a, b format.Group[string, cct.LeftAlone]) int { return len(b.List) - len(a.List) })
-	r.say("  left alone; their time is included in that of their callers:")
+	r.say("  without a hook; their time is included in that of their callers:")
 	for _, g := range groups {
 		r.say("    %s: %s, such as %s", format.Grouped(len(g.List)), format.Printable(g.Key), format.Printable(LeftName(g.List[0])))
 	}

@@ -20,7 +20,7 @@ const (
 	mostBranches = 5
 	// mostListed is how many methods of the caller list are written.
 	mostListed = 40
-	// mostLeft is how many methods are named that were left alone for one reason.
+	// mostLeft is how many methods are named that got no hook for one reason.
 	mostLeft = 3
 	// wideShare is the width from which on the interval of a share is written.
 	wideShare = 0.03
@@ -312,7 +312,7 @@ func (r *rootCauseReport) leftAlone() {
 		if more := len(entries) - mostLeft; more > 0 {
 			named = append(named, fmt.Sprintf("and %s more", format.Grouped(more)))
 		}
-		r.say("left alone, as %s: %s", format.Printable(g.Key), strings.Join(named, ", "))
+		r.say("no hook, because %s: %s", format.Printable(g.Key), strings.Join(named, ", "))
 	}
 }
 

@@ -91,7 +91,7 @@ func TraceTimes(t *trace.Trace) []string {
 func NotChosen(l trace.Losses) string {
 	var texts []string
 	if l.NotChosen > 0 {
-		texts = append(texts, format.Grouped(l.NotChosen)+" not chosen at their end")
+		texts = append(texts, format.Grouped(l.NotChosen)+" did not meet the conditions")
 	}
 	if l.Beyond > 0 {
 		texts = append(texts, format.Grouped(l.Beyond)+" more than requested")
@@ -109,8 +109,8 @@ func Losses(l trace.Losses) (texts []string) {
 		one, many, why string
 	}{
 		{l.Dropped, "call was", "calls were", " only counted because rings were full; their time is included in that of their callers (use fewer --levels)"},
-		{l.Undecided, "call was", "calls were", " undecided: the condition failed with an exception, which counts as false"},
-		{l.Ambiguous, "task was", "tasks were", " handed over again before it began: its calls are in no transaction"},
+		{l.Undecided, "call was", "calls were", " undecided: the condition could not be evaluated, which counts as false"},
+		{l.Ambiguous, "task was", "tasks were", " submitted again before it began: its calls are in no transaction"},
 		{l.ContextsLost, "call had", "calls had", " no room for its context: its callees may be missing"},
 		{l.Unfinished, "transaction had", "transactions had", " not ended"},
 		{l.GivenUp, "transaction was", "transactions were", " given up because too many were unfinished"},
