@@ -309,7 +309,7 @@ func (c *applyCommand) inBackground(ctx context.Context) error {
 	if c.json {
 		return document.Write(c.out, map[string]any{"pid": c.pid, "applied": true, "sonde": pid})
 	}
-	_, err = fmt.Fprintf(c.out, "Sonde (process %d) holds process %d: sonde apply %d shows its state, sonde apply --end %d ends it\n", pid, c.pid, c.pid, c.pid)
+	_, err = fmt.Fprintf(c.out, "Sonde (process %d) holds process %d: sonde apply %d shows its state, sonde apply --end %d ends that Sonde\n", pid, c.pid, c.pid, c.pid)
 	return err
 }
 

@@ -125,16 +125,17 @@ methods that divide the covered time best. Methods that receive requests or quer
 databases are preferred to methods deep inside. If that covers more, all calls of a
 method are counted and one in 16 is timed.
 
-Coverage is the share of the samples of running threads in whose stack a method with a
-probe is above the leaf. Methods whose calls did not end while they were counted, such
-as the loop of a server, cover nothing. Time that is not covered is listed.
+Coverage is the share of the samples of running threads in which the running method was
+called, directly or not, by a method with a probe. Methods whose calls did not end while
+they were counted, such as the loop of a server, cover nothing. Time that is not covered
+is listed.
 
 With --apply, the probes are applied for the time of --for, their cost and coverage are
 measured, and they are removed again; sonde apply PID -f FILE applies them for good.
 
 For jars, folders or class files there is only the code: methods that receive requests
-or use databases, the network, files or locks are proposed, one line per class. Nothing
-ran, so the number of calls is unknown and no budget can be kept.
+or use databases, the network, files or locks are proposed, one line per class. The
+program did not run, so the number of calls is unknown and no budget can be kept.
 
 The file goes to -o or to standard output, and may be edited. Columns of the table:
 

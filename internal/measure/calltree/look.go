@@ -28,8 +28,8 @@ type Options struct {
 	PID     int
 	Methods *pattern.Set // the roots
 	Limits  Limits
-	Watch   time.Duration // how long calls are counted; 0 puts no hook in
-	Hooks   int           // how many methods are watched at most
+	Watch   time.Duration // how long calls are counted; 0: no hooks are installed
+	Hooks   int           // how many methods get hooks at most
 	// Redefine makes the JVM redefine classes whose loaders have no file, to see them.
 	Redefine bool
 	Force    bool         // also put hooks into classes that the JDK damages by that
