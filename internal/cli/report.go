@@ -598,7 +598,7 @@ func (c *attachCommand) evictPack(ctx context.Context, h *results.Reader) error 
 		for _, u := range unreachable {
 			err = errors.Join(err, u)
 		}
-		return errors.Join(err, fmt.Errorf("the pack in process %d could not be reached; sonde status %d shows its state", c.pid, c.pid))
+		return errors.Join(err, fmt.Errorf("the agent that uses the pack in process %d could not be reached; sonde status %d shows its state", c.pid, c.pid))
 	}
 	start := time.Now()
 	if err := evictFrom(ctx, c.streams, occupants[at]); err != nil {

@@ -324,7 +324,7 @@ func evictFrom(ctx context.Context, s streams, o *session.Owner) error {
 	err := o.Evict(ctx)
 	switch {
 	case errors.Is(err, context.Canceled):
-		return fmt.Errorf("process %d: interrupted; the hooks will still be removed, and sonde status %d shows whether they are", o.JVM.PID, o.JVM.PID)
+		return fmt.Errorf("process %d: interrupted while waiting; the JVM goes on removing the hooks: sonde status %d shows when they are gone", o.JVM.PID, o.JVM.PID)
 	case errors.Is(err, session.ErrStays):
 		return fmt.Errorf("process %d: %w; it may be stopped, or a thread may be blocked in a hook; check with sonde status %d, then try again", o.JVM.PID, err, o.JVM.PID)
 	}

@@ -570,7 +570,7 @@ func (r *traceRun) noneError(t *trace.Trace) error {
 	case r.settling.State == overhead.Unsettled:
 		return fmt.Errorf("the trace ended after %s, before the JVM had compiled the hooked methods again; calls are kept only after that: trace longer", took)
 	case t.Losses.NotChosen > 0:
-		return fmt.Errorf("%s of %s within %s, but none met the conditions: %s",
+		return fmt.Errorf("none of %s of %s within %s met the conditions: %s",
 			format.Count(int(t.Losses.NotChosen), "call", "calls"), methods, took, strings.Join(t.Conditions, "; "))
 	case t.Losses.Undecided > 0:
 		return fmt.Errorf("the condition could not be evaluated in any of %s: check what may be null in it, and which collections it reads", format.Count(int(t.Losses.Undecided), "call", "calls"))

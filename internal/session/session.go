@@ -16,9 +16,9 @@
 //	state.lock  protects everything the session knows, including the state of each class (classTable)
 //	the locks of instrument.Weaver and arenaGrower: while one is held, no other is acquired
 //
-// Code that answers the JVM acquires all of them, so none may be held while waiting for a
-// batch. Only switching may be held while waiting for another answer of the agent. Callbacks
-// (Settings.Notice, Follower) are called without holding state.lock.
+// Code that answers the JVM acquires all of them, so none may be held while waiting for a batch. Of
+// these locks, only `switching` may be held while waiting for the agent to answer any other
+// request. Callbacks (Settings.Notice, Follower) are called without holding state.lock.
 package session
 
 import (

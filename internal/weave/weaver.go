@@ -22,15 +22,16 @@
 // Template.value(n). Template.Bind replaces them by fragments made for one method; the result
 // is a template like any other.
 //
-// In a constructor the prolog runs first, and exception blocks begin after the call of
-// super(...) or this(...): no block may enclose code in which this is not yet initialised.
-// With AfterSuper the prolog also runs after that call, so that an epilog always follows it.
+// In a constructor the prolog runs first, and exception blocks begin after the call of super(...)
+// or this(...): no block may enclose code in which this is not yet initialised. With AfterSuper the
+// prolog runs after that call instead, like the exception blocks, so that an epilog follows every
+// prolog.
 //
-// A template can also be woven around single calls inside a method, for instance calls of
-// native methods, which have no bytecode (Weaver.Sites). The template, with the call in it,
-// then replaces the call. Exception blocks that enclosed the call enclose the template too.
-// While the epilog runs, the values on the operand stack are stored in variables. Calls are
-// wrapped before templates are woven around the method.
+// A template can also be woven around single calls inside a method, for instance calls of native
+// methods, which have no bytecode (Weaver.Sites). The template, with the call in it, then replaces
+// the call. Exception blocks that enclosed the call enclose the template too. While the epilog
+// runs, the values that the method had on its operand stack are kept in local variables; afterwards
+// they are pushed again. Calls are wrapped before templates are woven around the method.
 package weave
 
 import (

@@ -569,7 +569,7 @@ func TestFullDisk(t *testing.T) {
 		visit.leave()
 		s.Check()
 		s.gone()
-		s.refused("there is no room", "full")
+		s.refused("there is no room", "no space is left")
 		empty(t, s)
 		s.gone()
 		s.enter("at last").leave()

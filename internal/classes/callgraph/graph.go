@@ -1,19 +1,20 @@
-// Package callgraph computes which methods the methods of a running JVM can call, among
-// the classes that are loaded. It only works on class files it is given: it fetches no
-// class and reads no file.
+// Package callgraph computes, for each method of the classes that a JVM has loaded, which of these
+// methods it can call. It only works on class files it is given: it fetches no class and reads no
+// file.
 //
-// [Graph.Add] adds a class to the graph, which then mirrors it. [Graph.Expand] follows the
-// calls in the body of a method: everything that the body can call becomes callable. Each callee is reported once: on expansion, or
-// when its class is added later. The result is never too small and often too large:
+// [Graph.Add] adds a class to the graph; classes that were added are called mirrored.
+// [Graph.Expand] follows the calls in the body of a method: everything that the body can call
+// becomes callable. Each callee is reported once: on expansion, or when its class is added later.
+// The result is never too small and often too large:
 //
 //   - A virtual call reaches the declaration and every override in a mirrored
 //     subtype. Overriding goes by name and descriptor, whatever the package.
-//   - A lambda or method reference, in any mirrored class, is a class of its own that
-//     implements the functional interface and calls the handle's target.
-//   - Skipped classes, such as those of the JDK, are not expanded, but may call back. After
-//     the first call into one, everything that overrides or implements a method of a
-//     skipped class is callable. Calls of leaves, methods that are known never to call
-//     back (known.go), have no such effect.
+//   - A lambda or method reference, in any mirrored class, is treated as a class of its own that
+//     implements the functional interface and calls the method of the lambda or reference.
+//   - The bodies of some classes, such as those of the JDK, are not read (Settings.Skip). These
+//     skipped classes may call back. After the first call into one, everything that overrides or
+//     implements a method of a skipped class is callable. Calls of leaves, methods that are known
+//     never to call back (known.go), have no such effect.
 //   - If a supertype of a class is not mirrored, every method of the class may override a
 //     method of that supertype.
 //
@@ -23,11 +24,12 @@
 //
 // The graph does not contain:
 //
-//   - calls that native code makes, except calls of overriding methods;
+//   - calls that native code makes, except calls of methods that override or implement a method of
+//     a skipped class;
 //   - calls by reflection and method handles, which the user of the package follows at run
 //     time ([Graph.Reflected]);
-//   - calls that the JVM itself makes to class loaders of the program, until a call into a
-//     skipped class makes them callable;
+//   - calls that the JVM itself makes of methods of the program's class loaders, as long as no call
+//     into a skipped class has made these methods callable;
 //   - calls of finalize() by the JVM, on a thread of its own.
 package callgraph
 

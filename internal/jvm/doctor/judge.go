@@ -309,7 +309,7 @@ func (j *judge) places() {
 			"give it a larger /dev/shm (docker --shm-size)")
 	case tmp.Known && !tmp.ReadOnly:
 		j.find(Warn, "arena", fmt.Sprintf("its /dev/shm and its /tmp have little room, %s and %s, so little can be measured at once",
-			size(shm.Free), size(tmp.Free)), "free space, or give it a larger /dev/shm (docker --shm-size)")
+			size(shm.Free), size(tmp.Free)), "make room, or give it a larger /dev/shm (docker --shm-size)")
 	}
 }
 

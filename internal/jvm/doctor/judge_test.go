@@ -100,7 +100,7 @@ func TestJudge(t *testing.T) {
 		{"noexec /tmp", func(f *Facts) { f.Tmp.NoExec = true }, OK, "/tmp", "noexec does not matter", ""},
 		{"small /dev/shm", func(f *Facts) { f.Shm = Place{true, false, false, 64 << 20, 64 << 20} }, Note, "arena", "64.0 MiB of 64.0 MiB", "--shm-size"},
 		{"no /dev/shm", func(f *Facts) { f.Shm = Place{} }, Note, "arena", "no /dev/shm", "--shm-size"},
-		{"no room", func(f *Facts) { f.Shm, f.Tmp.Free = Place{}, 1<<20 }, Warn, "arena", "0 bytes and 1.0 MiB", "free space"},
+		{"no room", func(f *Facts) { f.Shm, f.Tmp.Free = Place{}, 1<<20 }, Warn, "arena", "0 bytes and 1.0 MiB", "make room"},
 	} {
 		facts := plain()
 		tt.change(&facts)

@@ -31,7 +31,7 @@ func KeepJar(directory string) (string, error) {
 	if directory == "" {
 		data, err := dataDirectory()
 		if err != nil {
-			return "", fmt.Errorf("no place for the agent's jar: %w: name one with --agent-dir", err)
+			return "", fmt.Errorf("the agent's jar cannot be stored: %w; name a directory with --agent-dir", err)
 		}
 		directory = filepath.Join(data, "sonde", "agent")
 	}
@@ -41,7 +41,7 @@ func KeepJar(directory string) (string, error) {
 	}
 	name := filepath.Join(directory, fmt.Sprintf("%s-%s.jar", AgentJarPrefix, agent.AgentBuild()))
 	if err := keep(directory, name); err != nil {
-		return "", fmt.Errorf("no place for the agent's jar: %w, or name another directory with --agent-dir", err)
+		return "", fmt.Errorf("the agent's jar cannot be stored: %w; name another directory with --agent-dir", err)
 	}
 	return name, nil
 }

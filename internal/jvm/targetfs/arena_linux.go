@@ -59,7 +59,7 @@ func (f *Foothold) Arena(size, first int64) (*Arena, error) {
 	}
 	err := errors.Join(failed...)
 	if isFull(err) {
-		return nil, f.fail(ErrFull, fmt.Sprintf("the arena needs %d MiB in /dev/shm or /tmp; free space there", first>>20), err)
+		return nil, f.fail(ErrFull, fmt.Sprintf("the arena needs %d MiB in /dev/shm or /tmp: make room there", first>>20), err)
 	}
 	return nil, f.explain(err)
 }
@@ -122,7 +122,7 @@ func (a *Arena) Grow(upTo int64) error {
 	}
 	err := a.allocate(upTo)
 	if isFull(err) {
-		return fmt.Errorf("arena %s: %w in its file system (%w); free space in %s", a.Path, ErrFull, err, path.Dir(a.Path))
+		return fmt.Errorf("arena %s: %w in its file system (%w): make room in %s", a.Path, ErrFull, err, path.Dir(a.Path))
 	}
 	if err != nil {
 		return fmt.Errorf("arena %s: %w", a.Path, err)

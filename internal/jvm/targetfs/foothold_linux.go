@@ -148,7 +148,7 @@ func (f *Foothold) explain(err error) error {
 	case errors.Is(err, unix.ESRCH), !f.host.Same(f.jvm):
 		return f.fail(ErrGone, "sonde ps lists the running JVMs", nil)
 	case errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EDQUOT):
-		return f.fail(ErrFull, "free space in its /tmp", err)
+		return f.fail(ErrFull, "make room in its /tmp", err)
 	case errors.Is(err, unix.EROFS), errors.Is(err, unix.EACCES), errors.Is(err, unix.ENOENT):
 		return f.fail(ErrReadOnly, fmt.Sprintf("none of %s is writable; provide a /tmp that user %s can write to, such as a tmpfs", tried, f.jvm.User), err)
 	case errors.Is(err, errSwappable), errors.Is(err, errNotOwn):

@@ -1,6 +1,6 @@
-// Package overhead estimates what measuring costs a program: for each call of a method with
-// a hook, for each redefined class, and until the JIT compilers have replaced the code that
-// a redefinition discarded.
+// Package overhead estimates what measuring costs a program: by each call of a method with a hook,
+// and by each redefinition, after which the program is slower until the JIT compilers have replaced
+// the discarded code.
 //
 // Costs per call have two parts. What a hook costs in a loop is measured in the target
 // (Calibrator, MeasureProbe). If other code runs between two calls, the hook and its counters

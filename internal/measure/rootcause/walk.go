@@ -5,10 +5,10 @@
 // when those of the next level are switched on. They show who calls, how often, and for how
 // long. At the end all hooks are removed in one batch.
 //
-// Redefining a class that is inlined into many methods costs a program seconds, so classes
-// of the JDK, and classes that samples show to be inlined into many methods, are not changed;
-// nor are methods that cost less than a hook would. The climb then begins with their callers.
-// For native methods, hooks are woven around their calls, in the callers.
+// Redefining a class whose methods are inlined into many others slows a program for seconds. So
+// classes of the JDK, and classes whose methods are inlined into many others in the samples, are
+// not changed; nor are methods that cost less than a hook would. The climb then begins with their
+// callers. For native methods, hooks are woven around their calls, in the callers.
 package rootcause
 
 import (

@@ -85,7 +85,7 @@ type Progress struct {
 var ErrIdle = errors.New("no thread was running while samples were taken: observe the program while it works, or longer with --for")
 
 // ErrNothing says that no method can be proposed.
-var ErrNothing = errors.New("no method qualifies for a probe: its calls did not end while they were counted, or would exceed the budget: observe longer with --for, or raise --budget")
+var ErrNothing = errors.New("no method is suitable for a probe: calls of the candidates did not end while they were counted, or measuring them would exceed the budget; observe longer with --for, or raise --budget")
 
 // An observer is one observation under way.
 type observer struct {

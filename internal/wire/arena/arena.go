@@ -1,4 +1,5 @@
-// Package arena reads and writes the memory that hooks measure into: a file mapped by the target and by Sonde.
+// Package arena reads and writes the arena, the memory into which hooks write what they measure: a
+// file mapped by the target and by Sonde.
 //
 // The target's threads write without locks, each into blocks of its own; Sonde reads at any moment without asking the
 // target. Blocks are allocated one after the other and are never moved or reused, so a reference to one stays valid. Only
