@@ -237,7 +237,7 @@ func TestContextsLive(t *testing.T) {
 					t.Errorf("%q: %v, want %v\n%s", test.flags, callsByContext(&got), test.want, c.stderr.String())
 				}
 			}
-			if _, out, _ := sonde(t, "status", strconv.Itoa(p.PID)); !strings.HasPrefix(out, "Sonde is not in") {
+			if _, out, _ := sonde(t, "status", strconv.Itoa(p.PID)); !strings.HasPrefix(out, "Sonde has no hooks and no agent in") {
 				t.Errorf("%s", out)
 			}
 		})

@@ -187,7 +187,7 @@ func TestCountUnread(t *testing.T) {
 	if strings.Contains(stderr.String(), "sonde:") {
 		t.Errorf("%s", stderr.String())
 	}
-	if _, out, _ := sonde(t, "status", strconv.Itoa(p.PID)); !strings.HasPrefix(out, "Sonde is not in") {
+	if _, out, _ := sonde(t, "status", strconv.Itoa(p.PID)); !strings.HasPrefix(out, "Sonde has no hooks and no agent in") {
 		t.Errorf("%s", out)
 	}
 }

@@ -53,7 +53,7 @@ func TestDoctorLive(t *testing.T) {
 		}
 		checkPlan(t, deep.Plan)
 		code, out, stderr = sonde(t, "doctor", pid, "--deep", "--cache", cached, "calls.**", "java.lang.Thread.*", "--left")
-		if code != exitOK || deep.Plan.Woven == 0 || !strings.Contains(out, " (0 woven, ") || strings.Contains(out, ", 0 from the cache)") || !strings.Contains(out, "boot class loader (of java.lang.Thread): hooks would go into 0 methods of 0 classes") ||
+		if code != exitOK || deep.Plan.Woven == 0 || !strings.Contains(out, " (0 woven, ") || strings.Contains(out, ", 0 from the cache)") || !strings.Contains(out, "boot class loader (of java.lang.Thread): hooks would be installed in 0 methods of 0 classes") ||
 			!strings.Contains(out, "\n    java.lang.Thread\n") {
 			t.Errorf("exit code %d: %s%s", code, out, stderr)
 		}

@@ -97,7 +97,7 @@ func TestMonitorLive(t *testing.T) {
 			checkMetrics(t, metrics, `sonde_monitor_up{pid="%d"} 0`, p.PID)
 			checkMetrics(t, metrics, `sonde_calls_total{pid="%d",pattern="`+monitoredPay+`"} 1000`, p.PID)
 			checkMetrics(t, metrics, `sonde_call_errors_total{pid="%d",pattern="`+monitoredPay+`"} 200`, p.PID)
-			if _, out, _ := sonde(t, "status", strconv.Itoa(p.PID)); !strings.HasPrefix(out, "Sonde is not in") {
+			if _, out, _ := sonde(t, "status", strconv.Itoa(p.PID)); !strings.HasPrefix(out, "Sonde has no hooks and no agent in") {
 				t.Errorf("%s", out)
 			}
 		})

@@ -438,7 +438,7 @@ func nothingLeft(t *testing.T, pid int) {
 	t.Helper()
 	out, err := exec.Command(sondePath, "status", strconv.Itoa(pid)).CombinedOutput()
 	var failed *exec.ExitError
-	if err != nil && !errors.As(err, &failed) || !strings.HasPrefix(string(out), "Sonde is not in") {
+	if err != nil && !errors.As(err, &failed) || !strings.HasPrefix(string(out), "Sonde has no hooks and no agent in") {
 		t.Errorf("status: %v\n%s", err, out)
 	}
 }

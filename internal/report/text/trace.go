@@ -97,7 +97,7 @@ func NotChosen(l trace.Losses) string {
 		texts = append(texts, format.Grouped(l.Beyond)+" more than requested")
 	}
 	if l.Early > 0 {
-		texts = append(texts, format.Grouped(l.Early)+" begun before the JVM had recompiled the methods with hooks")
+		texts = append(texts, format.Grouped(l.Early)+" began before the JVM had recompiled the methods with hooks")
 	}
 	return strings.Join(texts, ", ")
 }
