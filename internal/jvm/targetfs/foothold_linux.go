@@ -125,7 +125,7 @@ func (f *Foothold) removeOwn() error {
 	if f.own == nil {
 		return nil
 	}
-	if _, err := removeWith(f.outer, f.name, f.own, f.isAlive); err != nil {
+	if _, err := removeWith(f.outer, f.name, f.own, f.alive()); err != nil {
 		return err
 	}
 	f.own.close()

@@ -8,9 +8,9 @@ import (
 	"io"
 	"os"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -21,7 +21,7 @@ type Jar struct {
 	Path   string // as the target sees it
 	Remark string // why it is not at its usual path; "" if it is
 
-	alive   isAlive
+	alive   func() isAlive
 	outer   *place // the parent of dir
 	dirName string
 	dir     *place // nil once released; the foothold's own if outer is nil
@@ -77,7 +77,7 @@ func (f *Foothold) placeUsual(content []byte) (*Jar, error) {
 		}
 		// Holders of a shared lock need the directory; removing it takes an exclusive lock.
 		if err = lock(dir.dir, unix.LOCK_SH); err == nil && f.outer.holds(name, dir.dir) {
-			jar := &Jar{alive: f.isAlive, outer: f.outer, dirName: name, dir: dir, name: jarFor(content)}
+			jar := &Jar{alive: f.alive, outer: f.outer, dirName: name, dir: dir, name: jarFor(content)}
 			if err = jar.write(content); err != nil {
 				return nil, errors.Join(err, jar.release())
 			}
@@ -118,7 +118,7 @@ func (j *Jar) release() error {
 	}
 	// If another session needs the jar, that one will remove it.
 	if lock(j.dir.dir, unix.LOCK_EX) == nil {
-		if _, err := removeWith(j.outer, j.dirName, j.dir, j.alive); err != nil {
+		if _, err := removeWith(j.outer, j.dirName, j.dir, j.alive()); err != nil {
 			return err
 		}
 	}
@@ -171,30 +171,43 @@ func (p *place) putLasting(name string, content []byte) error {
 // isAlive reports whether a process of a user has a PID in any namespace, or may have it.
 type isAlive func(number int, uid uint32) bool
 
-// isAlive checks the JVM of this foothold first, and lists processes only for others.
-func (f *Foothold) isAlive(number int, uid uint32) bool {
-	if number == f.jvm.NamespacePID && f.host.Same(f.jvm) {
-		return true
+// alive checks the JVM of this foothold first, and lists processes only for others, once for all of them.
+func (f *Foothold) alive() isAlive {
+	mayLive := sync.OnceValue(func() isAlive {
+		processes, err := f.host.Processes(context.Background())
+		if err != nil {
+			return func(int, uint32) bool { return true }
+		}
+		return (&sweeper{processes: processes, seesAll: f.host.SeesAll()}).mayLive
+	})
+	return func(number int, uid uint32) bool {
+		return number == f.jvm.NamespacePID && f.host.Same(f.jvm) || mayLive()(number, uid)
 	}
-	processes, err := f.host.Processes(context.Background())
-	return err != nil || (&sweeper{processes: processes, seesAll: f.host.SeesAll()}).mayLive(number, uid)
 }
 
 // mayLive is lives, but true if not all processes can be seen: a hidden one may share the files.
 func (s *sweeper) mayLive(number int, uid uint32) bool { return !s.seesAll || s.lives(number, uid) }
 
 // removeWith removes a directory, which is locked exclusively, with our files in it. Jars stay while a process that
-// has loaded one is running, and so does the directory, because others could take its name.
+// has loaded one is running, and so does the directory, because others could take its name. Marks of processes that
+// have ended are removed.
 func removeWith(outer *place, name string, dir *place, alive isAlive) (gone bool, err error) {
 	names, err := dir.list()
 	if err != nil {
 		return false, err
 	}
-	isUsed := slices.ContainsFunc(names, func(inner string) bool {
-		return markName.MatchString(inner) && alive(number(markName, inner), dir.uid)
-	})
+	isUsed := false
 	for _, inner := range names {
-		if isInner(inner) && !(isUsed && (jarName.MatchString(inner) || markName.MatchString(inner))) {
+		switch {
+		case !isInner(inner) || jarName.MatchString(inner):
+		case markName.MatchString(inner) && alive(number(markName, inner), dir.uid):
+			isUsed = true
+		default:
+			err = errors.Join(err, dir.remove(inner))
+		}
+	}
+	for _, inner := range names {
+		if !isUsed && isInner(inner) && jarName.MatchString(inner) {
 			err = errors.Join(err, dir.remove(inner))
 		}
 	}

@@ -116,6 +116,41 @@ func TestJarStaysWhileItIsUsed(t *testing.T) {
 	}
 }
 
+// TestMarksOfEndedProcessesAreRemoved: a directory that is always in use does not grow with each JVM.
+func TestMarksOfEndedProcessesAreRemoved(t *testing.T) {
+	dir := ownPlace(t)
+	g, ended := startGuest(t, oldest(t), nil), startGuest(t, oldest(t), nil)
+	for _, jvm := range []*process.JVM{g.jvm, ended.jvm} {
+		f := mustMake(t, jvm)
+		if err := f.Loads(mustPlace(t, f, "a jar")); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Remove(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ended.end()
+	f := mustMake(t, g.jvm)
+	jar := mustPlace(t, f, "a jar")
+	if err := f.Remove(); err != nil {
+		t.Fatal(err)
+	}
+	holdsText(t, jar.Path, "a jar")
+	entries, err := os.ReadDir(filepath.Join(dir, ".sonde-0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var marks []string
+	for _, e := range entries {
+		if markName.MatchString(e.Name()) {
+			marks = append(marks, e.Name())
+		}
+	}
+	if want := []string{markFor(g.jvm.NamespacePID)}; !slices.Equal(marks, want) {
+		t.Errorf("marks %v, want %v", marks, want)
+	}
+}
+
 // TestJarUnderContention: whoever has placed a jar finds it, whatever others
 // remove meanwhile.
 func TestJarUnderContention(t *testing.T) {
