@@ -97,7 +97,7 @@ func TestEnvRefusals(t *testing.T) {
 		{[]string{"--shell", "csh"}, exitUsage, "sh, fish, dotenv or json"},
 		{[]string{"--arena", dir}, exitUsage, "--arena needs --pack"},
 		{[]string{"--only", ""}, exitUsage, "must not be empty"},
-		{[]string{"--only", "a,b"}, exitError, "a comma would end it"},
+		{[]string{"--only", "a,b"}, exitError, "separated by commas"},
 		{[]string{"--not", `a"b'c`}, exitError, "both kinds of quotes"},
 		{[]string{"--not", "a\nb"}, exitError, "control character"},
 		{[]string{"--pack", dir + "/none"}, exitError, "no such file"},

@@ -412,7 +412,7 @@ func writePackVerify(out io.Writer, v *document.PackVerify, hasInputs bool) {
 func packVerdict(v *document.PackVerify) error {
 	switch {
 	case !v.IsOwn:
-		return errors.New("the pack was made for the agent of another Sonde: make it again with sonde pack, or use the jar that `sonde agent-jar` of the Sonde that made it writes")
+		return errors.New("the pack was made by another build of Sonde, for its agent: make it again with sonde pack, or use that build's jar (sonde agent-jar writes it)")
 	case len(v.Bad) > 0:
 		return fmt.Errorf("the woven form of %s cannot be made from the archives: %w", format.Count(len(v.Bad), "class", "classes"), pack.ErrDamaged)
 	case len(v.Differs) > 0:

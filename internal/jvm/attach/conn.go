@@ -1,9 +1,10 @@
 // Package attach speaks HotSpot's attach protocol, without the tools of a JDK.
 //
-// A JVM starts to listen on a Unix socket in its /tmp if a certain file exists when it receives SIGQUIT.
-// That signal kills any other program, and a JVM that does not listen prints all its threads. So only a
-// process that package process has identified as a HotSpot JVM that answers is signalled, and the signal
-// is sent to the inspected process itself, not to a PID.
+// A JVM starts to listen on a Unix socket in its /tmp if a certain file exists when it receives
+// SIGQUIT. That signal kills other programs, and a JVM that does not allow attaching answers it
+// with a thread dump. So a process is signalled only if package process has identified it as a
+// HotSpot JVM that allows attaching, and the signal is sent to the inspected process itself
+// (through a pidfd), not to a PID.
 //
 // The JVM answers only its own user. Files are created and the socket is opened with that user's identity,
 // which one locked thread takes on temporarily; both are reached through /proc, in the JVM's own mount

@@ -31,7 +31,7 @@ type AgentOption struct {
 
 // The problems of a part of the option.
 var (
-	errComma  = errors.New("a comma would end it: choose a name without one")
+	errComma  = errors.New("the agent's options are separated by commas: choose a name without one")
 	errQuotes = errors.New("it contains both kinds of quotes, single and double, so it cannot be quoted: choose names with only one kind of quote, or none")
 	errEquals = errors.New("a JVM ends the name of an agent jar at an equals sign: choose a directory without one")
 	errBreak  = errors.New("it contains a control character: choose a name without it")

@@ -1,9 +1,9 @@
 // Package liveprobes keeps a set of probes applied to a running JVM, also in classes that
 // load later.
 //
-// A set is compiled to a plan before anything is installed. The plan is a list of spots: one
-// probe, with one of its sequences, in one method. Applying the plan weaves new spots,
-// removes old ones, and changes the switches of spots whose settings have changed.
+// A set is compiled to a plan before anything is installed. The plan is a list of spots. A spot is
+// one probe, with one of its sequences (if it has any), in one method. Applying the plan weaves new
+// spots, removes old ones, and changes the switches of spots whose settings have changed.
 package liveprobes
 
 import (

@@ -1,5 +1,5 @@
-// Package trace assembles the records that hooks wrote about single calls into
-// transactions: trees of calls in time, across the threads that worked for them.
+// Package trace assembles the records that hooks wrote about single calls into transactions: trees
+// of calls with their times, across the threads that worked for them.
 //
 // Hooks write a record into the ring of their thread when a call exits, so inner calls come
 // before outer ones. Rings are read one after the other: the records of another thread may

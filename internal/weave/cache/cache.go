@@ -1,12 +1,12 @@
 // Package cache keeps woven classes on disk, so that a class that was woven once need
 // not be woven again.
 //
-// An entry is found by its [Key], a hash of the class file, the templates, the requested
-// hooks and the version of the engine. Equal keys mean equal woven bytes, in every
-// process and on every machine, so an entry is never changed, only added or removed.
-// Woven code refers to methods by ids that are the same in every process, unless two methods
-// of a process have the same id and one gets another. An entry therefore records the method
-// of each id, and is not used by a process in which these ids differ ([Entry.Fits]).
+// An entry is found by its [Key], a hash of the class file, the templates, the requested hooks and
+// the version of the engine. Equal keys mean equal woven bytes, in every process and on every
+// machine, so an entry is never changed, only added or removed. Woven code refers to methods by ids
+// computed from their names. They are the same in every process, except that if the ids of two
+// methods collide, one of them gets a different id in that process. An entry therefore records the
+// method of each id, and is not used by a process in which these ids differ ([Entry.Fits]).
 //
 // [Disk] is the store; [Cache] wraps it for commands, which must not fail or wait because
 // of the cache.

@@ -248,11 +248,11 @@ type checker struct {
 func newChecker(e *expr.Expr, scope Scope) (*checker, error) {
 	name, desc, err := scope.Class.File.MemberName(scope.Method)
 	if err != nil {
-		return nil, fmt.Errorf("the method of a condition: %w", err)
+		return nil, fmt.Errorf("the method that gets the condition: %w", err)
 	}
 	d, err := descriptor.ParseMethod(string(desc))
 	if err != nil {
-		return nil, fmt.Errorf("the method of a condition: %w", err)
+		return nil, fmt.Errorf("the method that gets the condition: %w", err)
 	}
 	k := &checker{expr: e, scope: scope, known: make(map[string]*Class), open: make(map[string]bool), proven: make(map[classfile.MethodRef]bool)}
 	k.own = classfile.MethodRef{Class: scope.Class.Name(), Name: string(name), Descriptor: string(desc)}

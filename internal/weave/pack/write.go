@@ -21,7 +21,7 @@ var (
 	// ErrTooLarge reports a pack larger than an agent can read.
 	ErrTooLarge = errors.New("the pack would be larger than 2 GiB: pack fewer classes")
 	// ErrTooMuchToTell reports a description that is too long to be read again.
-	ErrTooMuchToTell = errors.New("the description of the pack would be too long: name fewer methods that must be left alone")
+	ErrTooMuchToTell = errors.New("the description of the pack would be too long: request fewer methods, above all fewer that cannot get a hook")
 	// ErrAlike reports names that would make the lookup of classes slow.
 	ErrAlike = errors.New("too many class names have the same hash: pack fewer of these classes")
 )
@@ -103,7 +103,7 @@ func inOrder(classes []Class) ([]Class, error) {
 		case cache.OriginalOf(c.Original) != c.Entry.Original:
 			return nil, fmt.Errorf("%s: the class file given is not the one that was woven", c.Entry.Class)
 		case len(c.Original) > mostClassFile || len(c.Entry.Woven) > mostClassFile:
-			return nil, fmt.Errorf("%s: no class file is that large", c.Entry.Class)
+			return nil, fmt.Errorf("%s: its class file is larger than %d bytes", c.Entry.Class, mostClassFile)
 		}
 	}
 	slices.SortStableFunc(classes, func(a, b Class) int {

@@ -280,7 +280,7 @@ func (p *Plan) addProbe(m universe.Method, probe *Probe) (made []*Spot) {
 	return made
 }
 
-var errAmbiguous = errors.New("there are several classes of this name, and the values it reads differ between them")
+var errAmbiguous = errors.New("several class loaders have a class of this name, and the conditions or values of the probe are not the same in each")
 
 func dotted(class string) string { return strings.ReplaceAll(class, "/", ".") }
 

@@ -7,9 +7,10 @@
 // requests to weave classes, and renews the lease. When the lease expires, the agent restores
 // its JVM.
 //
-// The other end runs in a process that may be broken or hostile: its frames are bounded and
-// checked before they are used, and any defect ends the session, whereupon the agent restores
-// its JVM. Every wait ends: with its context, with the connection, or after a limit of its own.
+// The other end runs in a process that may be broken or hostile: the length of its messages
+// (frames) is bounded, and they are checked before they are used, and any defect ends the session,
+// whereupon the agent restores its JVM. Every wait ends: with its context, with the connection, or
+// after a limit of its own.
 package control
 
 import (
