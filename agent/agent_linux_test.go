@@ -271,6 +271,7 @@ type guest struct {
 	classes string // directory
 	weaver  *weave.Weaver
 	live    *weave.Template
+	epoch   uint32 // of the last arena
 }
 
 func liveTemplate(t *testing.T) *weave.Template {
@@ -301,7 +302,7 @@ func everyProgram(t *testing.T, main string, test func(t *testing.T, g *guest)) 
 			dir := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{filepath.Join("testdata", main+".java")}})
 			target := jvmtest.Start(t, jdk, jvmtest.Launch{Args: []string{"-cp", dir, main}})
 			p := meet(t, target, door{open: attachTo}, false)
-			test(t, &guest{p, target, dir, weave.NewWeaver(), live})
+			test(t, &guest{peer: p, target: target, classes: dir, weaver: weave.NewWeaver(), live: live})
 		})
 	}
 }
@@ -356,6 +357,10 @@ func (g *guest) mapArenaOf(size int64) (*arena.Arena, string) {
 		g.t.Fatal(err)
 	}
 	g.t.Cleanup(func() { a.Close() })
+	if a.Epoch() == g.epoch { // it is random, and the agent refuses the same one twice in a row
+		return g.mapArenaOf(size)
+	}
+	g.epoch = a.Epoch()
 	body := binary.BigEndian.AppendUint64(text(file.Name()), uint64(a.Length()))
 	g.ask(mapArena, binary.BigEndian.AppendUint32(body, a.Epoch()))
 	g.reply(done)

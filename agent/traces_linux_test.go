@@ -25,7 +25,7 @@ func everyTracer(t *testing.T, test func(t *testing.T, g *guest)) {
 			args := []string{"--add-opens", "java.base/java.lang=ALL-UNNAMED", "-cp", dir, "Traces"}
 			target := jvmtest.Start(t, jdk, jvmtest.Launch{Args: args})
 			p := meet(t, target, door{open: attachTo}, false)
-			test(t, &guest{p, target, dir, weave.NewWeaver(), nil})
+			test(t, &guest{peer: p, target: target, classes: dir, weaver: weave.NewWeaver()})
 		})
 	}
 }
