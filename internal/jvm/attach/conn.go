@@ -149,7 +149,7 @@ var (
 	ErrNotJVM      = errors.New("it is not a JVM")
 	ErrOpenJ9      = errors.New("it is an OpenJ9 JVM")
 	ErrPermission  = errors.New("it belongs to another user")
-	ErrDisabled    = errors.New("Sonde cannot attach to it")
+	ErrDisabled    = errors.New("Sonde cannot attach to it") //nolint:staticcheck // Sonde is a name
 	ErrAgentsOff   = errors.New("it cannot load agents")
 	ErrReadOnlyTmp = errors.New("its /tmp is read-only")
 	ErrGone        = errors.New("it has ended")

@@ -51,7 +51,7 @@ var (
 	ErrNoStandby  = errors.New("no agent is waiting in it")
 	ErrNotTaken   = errors.New("the waiting agent did not answer")
 	ErrFiles      = errors.New("files for its agent cannot be created")
-	ErrLeft       = errors.New("Sonde could not remove its files")
+	ErrLeft       = errors.New("Sonde could not remove its files") //nolint:staticcheck // Sonde is a name
 )
 
 // An Error is one line: the process, the problem and the remedy. It wraps one of the errors above.

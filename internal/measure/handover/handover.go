@@ -146,7 +146,7 @@ var errGone = errors.New("the directory is gone")
 var ErrHeld = errors.New("another sonde apply holds")
 
 // ErrUnsafe says that a directory cannot be trusted.
-var ErrUnsafe = errors.New("Sonde cannot use it; remove it, or set XDG_RUNTIME_DIR to a directory of your own")
+var ErrUnsafe = errors.New("Sonde cannot use it; remove it, or set XDG_RUNTIME_DIR to a directory of your own") //nolint:staticcheck // Sonde is a name
 
 // checkPeer returns an error unless the other end belongs to a user or to root.
 func checkPeer(conn *net.UnixConn, user uint32) error {
