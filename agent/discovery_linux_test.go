@@ -26,7 +26,7 @@ func (g *guest) begin(what string) {
 	}
 }
 
-// arrivals waits for so many beyond a ticket.
+// arrivals waits for a number of arrivals after a ticket.
 func (g *guest) arrivals(a *arena.Arena, after uint64, count int) []arena.Arrival {
 	g.t.Helper()
 	var got []arena.Arrival

@@ -107,7 +107,7 @@ func (t *tracedThread) drop(f *tracedFrame) *tracedFrame {
 	return nil
 }
 
-// cutTo takes off frames until so many are left.
+// cutTo takes off frames until the given number is left.
 func (t *tracedThread) cutTo(count int) {
 	for len(t.frames) > count {
 		f := t.frames[len(t.frames)-1]

@@ -13,7 +13,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 )
 
-// oneIn is the sampling rate: one in so many classes of the JDKs is tested by
+// oneIn is the sampling rate: of oneIn classes of the JDKs, one is tested by
 // default; modules are few and all looked at.
 const oneIn = 40
 

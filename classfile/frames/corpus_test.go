@@ -17,7 +17,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 )
 
-// oneIn is the sampling rate: one in so many classes of a JDK is tested.
+// oneIn is the sampling rate: of oneIn classes of a JDK, one is tested.
 const oneIn = 150
 
 // eachClass visits the classes of the zoo and a sample of the installed JDKs'.

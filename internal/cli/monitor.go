@@ -337,7 +337,7 @@ type liveTable struct {
 	pid      int
 	main     string // the program's main class
 	interval time.Duration
-	sample   uint32 // one call in so many is timed
+	sample   uint32 // of this number of calls, one is timed
 	times    string // says which calls are timed
 	top      int
 	json     bool

@@ -37,7 +37,7 @@ func Start(t testing.TB, jdk jvmtest.JDK, door Door, workloads ...string) *Progr
 // limit on waiting for an answer does not limit how much can be run.
 const roundsAtOnce = 10
 
-// Run runs so many rounds of each workload.
+// Run runs the given number of rounds of each workload.
 func (p *Program) Run(rounds int) {
 	p.t.Helper()
 	for ; rounds > 0; rounds -= roundsAtOnce {

@@ -61,7 +61,7 @@ func (s Stop) String() string { return stopNames[s] }
 type Cut struct {
 	Methods int
 	By      Bound
-	Via     Via // of ByOverrides: the call that has so many targets
+	Via     Via // of ByOverrides: the call that has more targets than are followed
 }
 
 // A Bound identifies one of the Limits.

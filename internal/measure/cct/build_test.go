@@ -440,7 +440,7 @@ type program struct {
 	inner   float64 // of a timed call, within its time
 	outer   float64 // of a timed call, within its caller's
 	count   float64 // of a call that is counted
-	period  int     // one call in so many is drawn; 1 is all
+	period  int     // of this number of calls, one is drawn; 1 is all
 	counted map[uint32]bool
 
 	clock   float64

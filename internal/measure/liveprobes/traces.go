@@ -123,8 +123,8 @@ func (w *Probes) addTrace(p *plan, probe *probes.Probe, tree *calltree.Tree, isO
 	}
 }
 
-// expect records that traced methods may call a method, with so many levels left from it
-// on.
+// expect records that traced methods may call a method, with left levels to be
+// traced from it on.
 func (p *plan) expect(m classfile.MethodRef, left int) {
 	if known, is := p.calls[m]; !is || known < left {
 		p.calls[m] = left

@@ -273,7 +273,7 @@ func (g *governor) cut(r reading) (isChanged bool) {
 	return isChanged
 }
 
-// canTime reports whether so many calls of each method could be timed in a second.
+// canTime reports whether pace calls of each method could be timed in a second.
 func (g *governor) canTime(r reading, pace float64) bool {
 	sum := r.bill.resting
 	for _, h := range g.order {

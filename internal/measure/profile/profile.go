@@ -42,7 +42,7 @@ type Options struct {
 	Roots    []string      // patterns of the root methods
 	Scheme   Scheme        // "" is the one that costs the target less
 	Timing   cct.Timing    // "" is cct.Auto
-	Period   uint32        // of cct.Sampled: one call in so many is timed; 0 is DefaultPeriod
+	Period   uint32        // of cct.Sampled: of this number of calls, one is timed; 0 is DefaultPeriod
 	Budget   float64       // of cct.Auto: the part of the program's time that may be taken; 0 is DefaultBudget
 	Duration time.Duration // 0 goes on until Calls, or until the context ends
 	Calls    uint64        // of the root; 0 is no limit

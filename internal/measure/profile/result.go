@@ -107,7 +107,7 @@ func (r *run) steady(threads []arena.Thread) float64 {
 }
 
 // price returns what the calls that threads hold cost, in nanoseconds, if they were made
-// in so many seconds.
+// in that time.
 func price(known cct.Calibration, threads []arena.Thread, seconds float64) (nanos float64) {
 	for _, s := range sumByMethod(threads, 0) {
 		each := overhead.Expected(known, s.calls/max(seconds, 1))

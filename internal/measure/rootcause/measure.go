@@ -344,8 +344,8 @@ func isEnough(group []*subject, calls uint64, since time.Duration) bool {
 	return true
 }
 
-// restAfter returns how long hooks must be off after they cost so many nanoseconds, if
-// they may take a part of a processor and time has passed since.
+// restAfter returns how long hooks that cost nanos must be off, if they may take
+// a part of a processor and time has passed since.
 func restAfter(nanos, part float64, passed time.Duration) time.Duration {
 	rest := time.Duration(nanos/part) - passed
 	if rest <= minRest {

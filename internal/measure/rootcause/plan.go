@@ -258,7 +258,7 @@ type subject struct {
 	sites  []session.Site // if its hooks are around calls
 	isIn   bool           // its hooks are woven
 	flags  arena.Flags    // of its hooks while they are on
-	period uint32         // one in so many calls has its caller identified
+	period uint32         // of this number of calls, one has its caller identified
 
 	on       time.Duration // how long its hook was on, until since
 	since    time.Time

@@ -374,8 +374,8 @@ var ErrNoClass = errors.New("no class file was found in it")
 // anything.
 const maxOfClass = 12
 
-// ReadArchives proposes probes by the code of jars, folders or class files: at most so many
-// lines, each for the methods of one class.
+// ReadArchives proposes probes by the code of jars, folders or class files: not more
+// lines than most, each for the methods of one class.
 func ReadArchives(ctx context.Context, inputs []string, most int) (*Proposal, error) {
 	code := newCode()
 	p := &Proposal{}

@@ -118,7 +118,7 @@ func (t tally) rate() float64 {
 }
 
 // part returns what the calls would cost as a part of the program's processor time, if one
-// took so many nanoseconds. The processor time that the program had meanwhile counts, if
+// took nanos. The processor time that the program had meanwhile counts, if
 // it is enough to be exact, however busy the machine was: calls come with processor time.
 func (t tally) part(nanos, use float64) float64 {
 	used := use * t.over.Seconds()

@@ -32,7 +32,7 @@ type Probe struct {
 	Name     string              // of its results and in changes
 	Methods  []*pattern.Pattern  // including exclusions
 	Within   []*pattern.Sequence // each has results of its own; empty: everywhere
-	Context  int                 // group results by so many callers, at most MaxContext; 0: not by callers
+	Context  int                 // group results by this number of callers, at most MaxContext; 0: not by callers
 	When     *expr.Expr          // nil: always
 	Level    Level
 	Template Template
@@ -41,10 +41,10 @@ type Probe struct {
 
 	Levels     int           // of a trace: levels of calls below that are traced, too; 0: the default
 	SlowerThan time.Duration // faster calls are ignored, and their transactions not kept
-	Sample     uint32        // one call in so many is measured; 0: every call
+	Sample     uint32        // of this number of calls, one is measured; 0: every call
 	GroupBy    []string      // tags by whose values results are grouped
 	For        time.Duration // the probe ends after this time; 0: no limit
-	Calls      uint64        // the probe ends after so many calls; 0: no limit
+	Calls      uint64        // the probe ends after this number of calls; 0: no limit
 }
 
 // Tag is a named value that everything below a method can read. A name may be set at

@@ -362,7 +362,7 @@ func deflate(plain []byte) ([]byte, error) {
 // that the description is a few times as long. The constant is for classes without hooks.
 func mostCold(hot int) int64 { return 64<<20 + 16*int64(hot) }
 
-// inflate refuses to make more than a pack with so many other bytes can have.
+// inflate refuses to make more than a pack with hot other bytes can have.
 func inflate(packed []byte, hot int) string {
 	if len(packed) < 4 {
 		panic(damaged("it has no description"))
@@ -414,7 +414,7 @@ func readClass(r *cache.Reader, engine string) Class {
 	return Class{Entry: e}
 }
 
-// decodeCold reads the cold part, which follows so many other bytes, into a content.
+// decodeCold reads the cold part, which follows hot other bytes, into a content.
 func decodeCold(cold []byte, hot int, c *Content) {
 	r := cache.NewReader(inflate(cold, hot))
 	c.Engine, c.Title = r.Text(), r.Text()

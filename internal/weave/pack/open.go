@@ -123,7 +123,7 @@ func recoverDamage(failed **FileError) {
 	}
 }
 
-// part returns the content of a part whose elements have at least so many bytes each.
+// part returns the content of a part whose elements have each bytes or more.
 func (p *Pack) part(of part, each uint64) []byte {
 	size := uint64(of.size) * each
 	if of.at < headerSize || of.at%alignment != 0 || uint64(of.at)+size > uint64(p.header.parts.deltas.at) {
@@ -188,7 +188,7 @@ func (p *Pack) readWatches() {
 	}
 }
 
-// texts returns a reader of a part whose elements have at least so many bytes each.
+// texts returns a reader of a part whose elements have least bytes or more.
 func (p *Pack) texts(of part, least uint64) *frontReader {
 	p.part(of, least)
 	return &frontReader{p.file[of.at:p.header.parts.deltas.at]}
@@ -238,7 +238,7 @@ func (p *Pack) readCold() {
 	}
 }
 
-// apply computes a woven class of so many bytes from a delta. It reports false where the
+// apply computes a woven class of size bytes from a delta. It reports false where the
 // delta is invalid.
 func apply(delta, original, dictionary []byte, size int) ([]byte, bool) {
 	m := maker{rest: delta, dictionary: dictionary, original: original, woven: make([]byte, 0, size)}
@@ -271,7 +271,7 @@ const (
 	ofDictionary
 )
 
-// copy executes the next copy, which follows so many new bytes.
+// copy executes the next copy, which follows fresh new bytes.
 func (m *maker) copy(fresh uint64) {
 	head := m.number()
 	from := m.behind + int(fresh)

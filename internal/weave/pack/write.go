@@ -153,7 +153,7 @@ type assembly struct {
 	file   []byte
 }
 
-// begin begins a part with so many elements.
+// begin begins a part with size elements.
 func (f *assembly) begin(p *part, size int) {
 	for len(f.file)%alignment != 0 {
 		f.file = append(f.file, 0)
