@@ -78,7 +78,7 @@ func (s *splice) fits() error {
 		return &Reason{NeedsNewerClass, versions(t.minMajor, s.w.class.Major)}
 	}
 	if t.markers > 0 {
-		return &Reason{DoesNotFit, "a condition, and none was bound to it"}
+		return &Reason{DoesNotFit, "it has a condition, and none was bound to it"}
 	}
 	if t.only != "" && t.only != s.w.className+"."+view(s.name)+view(s.desc) {
 		return &Reason{DoesNotFit, "its condition was made for " + t.only}
@@ -86,7 +86,7 @@ func (s *splice) fits() error {
 	if u.highestArg >= 0 {
 		s.arguments()
 		if u.highestArg >= len(s.args) {
-			return &Reason{DoesNotFit, "argument " + itoa(u.highestArg) + " of " + itoa(len(s.args))}
+			return &Reason{DoesNotFit, "it uses argument " + itoa(u.highestArg) + ", counted from 0, and the method has only " + itoa(len(s.args))}
 		}
 	}
 	for _, want := range u.typed {
@@ -103,17 +103,17 @@ func (s *splice) fits() error {
 	}
 	switch {
 	case u.holdsMonitor:
-		return &Reason{DoesNotFit, "a lock held across super(...), which could not be released if that threw"}
+		return &Reason{DoesNotFit, "it holds a lock across super(...), which could not be released if that threw"}
 	case t.afterSuper && len(s.later) > 0:
-		return &Reason{OddConstructor, "and the template begins after that"}
+		return &Reason{OddConstructor, "code that runs before the call stands after it, and the template begins only after the call"}
 	case t.afterSuper && s.prologBranches():
-		return &Reason{DoesNotFit, "to branch before the call of super(...), after which it begins"}
+		return &Reason{DoesNotFit, "it begins after super(...), and its prolog has branches"}
 	case u.mixes:
-		return &Reason{DoesNotFit, "code that may run both before and after super(...), or that stands after it and runs before it"}
+		return &Reason{DoesNotFit, "it has code that may run both before and after super(...), or that stands after it and runs before it"}
 	case u.selfBefore:
-		return &Reason{DoesNotFit, "this, before it is initialised"}
+		return &Reason{DoesNotFit, "it uses this before super(...) has initialised it"}
 	case u.selfAfter && s.slot0:
-		return &Reason{DoesNotFit, "this, which the constructor overwrites"}
+		return &Reason{DoesNotFit, "it uses this after super(...), and the constructor overwrites that variable"}
 	}
 	return nil
 }

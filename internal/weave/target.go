@@ -193,14 +193,14 @@ func (g *target) searchSuper() error {
 	}
 	for n := g.body.First(); n != nil && !slices.Contains(inits, n); n = n.Next() {
 		if late[n] {
-			return &Reason{OddConstructor, "code that runs after it stands before it"}
+			return &Reason{OddConstructor, "code that runs after the call stands before it"}
 		}
 	}
 	if !g.body.NeedsFrames() || !g.body.HasFrames() {
 		// Without frames it is not known where a block around the rest may begin again.
 		for n := inits[0].Next(); n != nil; n = n.Next() {
 			if early[n] {
-				return &Reason{OddConstructor, "code that runs before it stands after it"}
+				return &Reason{OddConstructor, "code that runs before the call stands after it"}
 			}
 		}
 	}

@@ -542,7 +542,7 @@ const (
 	PoolFull        ReasonKind = "the class's constant pool would overflow"
 	DoesNotFit      ReasonKind = "the template does not fit the method"
 	NeedsNewerClass ReasonKind = "the template needs a newer class-file version"
-	OddConstructor  ReasonKind = "the constructor initialises its object in more than one place"
+	OddConstructor  ReasonKind = "the constructor's code around super(...) or this(...) has an unusual order"
 	EmptyFinalizer  ReasonKind = "an empty finalizer: with code in it, the JVM would finalize every object of the class"
 	RootConstructor ReasonKind = "the constructor of java.lang.Object: the JVM registers finalizers at its return, and its compiler fails on exception blocks there"
 	BeforeSuper     ReasonKind = "the call comes before super(...), where no exception handler is allowed"

@@ -561,13 +561,13 @@ func TestFits(t *testing.T) {
 		name, descriptor string
 		refused          string // detail of the reason, "" where it fits
 	}{
-		{"none", true, 0, "arg", object, "argument 0 of 0"},
+		{"none", true, 0, "arg", object, "it uses argument 0, counted from 0, and the method has only 0"},
 		{"none", true, -1, "self", "()Ljava/lang/Object;", ""},
 		{"none", false, -1, "result", "()Ljava/lang/Object;", ""},
 		{"none", false, -1, "resultInt", "()I", "the result is of another type"},
 		{"none", true, -1, "argCount", "()I", ""},
 		{"mixed", true, 5, "arg", object, ""},
-		{"mixed", false, 6, "arg", object, "argument 6 of 6"},
+		{"mixed", false, 6, "arg", object, "it uses argument 6, counted from 0, and the method has only 6"},
 		{"mixed", true, 0, "argInt", integer, ""},
 		{"mixed", true, 1, "argInt", integer, "argument 1 is of another type"},
 		{"mixed", false, 1, "argLong", "(I)J", ""},
@@ -578,7 +578,7 @@ func TestFits(t *testing.T) {
 		{"mixed", false, -1, "resultLong", "()J", ""},
 		{"mixed", false, -1, "resultDouble", "()D", "the result is of another type"},
 		{"<init>", true, 0, "argInt", integer, ""},
-		{"<init>", true, -1, "self", "()Ljava/lang/Object;", "this, before it is initialised"},
+		{"<init>", true, -1, "self", "()Ljava/lang/Object;", "it uses this before super(...) has initialised it"},
 		{"<init>", false, -1, "self", "()Ljava/lang/Object;", ""},
 	} {
 		template := intrinsicTemplate(t, test.before, test.argument, test.name, test.descriptor)

@@ -139,7 +139,7 @@ var (
 		Since:   8,
 		FixedIn: []Version{{Feature: 17, Update: 20}, {Feature: 19}},
 		Loses:   "the parameter names",
-		Who:     "classes with MethodParameters: javac -parameters, Scala, many of a compiler's own constructors",
+		Who:     "classes with MethodParameters: those compiled with javac -parameters, those of Scala, and many with constructors that the compiler generates",
 		Helped:  true,
 	}
 	// ComponentCount was seen on 17.0.15 (ClassFormatError, nothing is redefined), not on
@@ -148,7 +148,7 @@ var (
 		ID:      "JDK-8315575",
 		Since:   14,
 		FixedIn: []Version{{Feature: 23}},
-		Loses:   "the readable form of the record components",
+		Loses:   "the validity of the Record attribute (the JVM then rejects the class: ClassFormatError)",
 		Who:     "records whose components have annotations that do not last until run time",
 		Helped:  true,
 	}

@@ -144,7 +144,7 @@ func (c *Choice) Reason() string {
 	if c.Measured {
 		switch share := format.Percent(c.Share); {
 		case c.Why == ToCover && c.Adds < c.Share-minCover:
-			add("a caller in %s of the samples (%s of the samples are covered by no earlier line)", share, format.Percent(c.Adds))
+			add("a caller in %s of the samples (in %s, no method of an earlier line is one)", share, format.Percent(c.Adds))
 		case c.Share > 0:
 			add("a caller in %s of the samples", share)
 		}

@@ -125,7 +125,7 @@ func (k *checker) isUncertain(c *Class) bool {
 }
 
 func uncertain(m *member, of *Class) *refusal {
-	return unproven("%s would be called, and %s may be of another version when it runs", m.full(), dotted(of.Name()))
+	return unproven("%s cannot be called, because the running program may have another version of %s than these files", m.full(), dotted(of.Name()))
 }
 
 func declaresField(c *Class, field string) bool {
@@ -245,7 +245,7 @@ func (p *prover) use(m *member, n *code.Node) {
 	}
 	if n.Op() == opcode.Getstatic || n.Op() == opcode.Invokestatic {
 		if p.isUncertain(c) || n.Op() == opcode.Getstatic && p.scope.OwnOnly && !declaresField(c, string(name)) {
-			panic(unproven("%s uses a static member of %s or above, which may be of another version when it runs", m.full(), dotted(string(owner))))
+			panic(unproven("%s uses a static member of %s or of a class or interface above it, and the running program may have another version of that than these files", m.full(), dotted(string(owner))))
 		}
 		init, known := p.clinit(c)
 		if !known || init != "" {

@@ -3,9 +3,10 @@
 // and a pack is built with it ahead of time. Both get the same bytes for the same
 // request, and share the cache of woven classes.
 //
-// The methods that get hooks are given by patterns, one by one (Hook, Site), or as spots, a
-// probe in a method (Spot). A plan states which templates each method of a class gets. The
-// class woven according to the plan comes from the cache, or is woven now.
+// What gets hooks is given in three ways: by patterns; singly, as a method (Hook) or as a
+// call of a native method (Site); or as spots (Spot), each of which is a probe in one
+// method. A plan states which templates each method of a class gets. The class woven
+// according to the plan comes from the cache, or is woven now.
 //
 // Locks of this package are not held while code outside of the package runs.
 package instrument

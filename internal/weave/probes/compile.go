@@ -280,7 +280,7 @@ func (p *Plan) addProbe(m universe.Method, probe *Probe) (made []*Spot) {
 	return made
 }
 
-var errAmbiguous = errors.New("several class loaders have a class of this name, and the conditions or values of the probe are not the same in each")
+var errAmbiguous = errors.New("several class loaders have a class of this name, and the probe's conditions or values compile to different code in them, because the classes differ")
 
 func dotted(class string) string { return strings.ReplaceAll(class, "/", ".") }
 

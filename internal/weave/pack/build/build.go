@@ -268,10 +268,10 @@ func probesThat(set *probeset.Set, match func(*probeset.Probe) bool) string {
 // unheeded returns notes on requests of a set that a pack does not fulfil.
 func unheeded(set *probeset.Set, draft *probes.Draft) (notes []string) {
 	if ending := probesThat(set, func(p *probeset.Probe) bool { return p.For > 0 || p.Calls > 0 }); ending != "" {
-		notes = append(notes, fmt.Sprintf("a pack ignores for and calls of %s: its hooks stay while the program runs", ending))
+		notes = append(notes, fmt.Sprintf("in a pack, the keys for: and calls: of %s have no effect: hooks stay as long as the program runs", ending))
 	}
 	if apart := probesThat(set, func(p *probeset.Probe) bool { return p.Context > 0 || len(p.GroupBy) > 0 }); apart != "" {
-		notes = append(notes, fmt.Sprintf("a pack distinguishes %[2]d values of tags and callers (%[1]s), all probes together, and counts the rest as (other): sonde apply distinguishes more", apart, arena.MostUnanswered))
+		notes = append(notes, fmt.Sprintf("results of %s are grouped by tags or callers: in a pack, the first %d groups of all probes together are distinguished, and the rest is counted as (other); sonde apply distinguishes more", apart, arena.MostUnanswered))
 	}
 	if len(draft.Wide) > 0 {
 		notes = append(notes, fmt.Sprintf("%s may name methods of the JDK, too: a pack does not hold them, sonde apply weaves them", strings.Join(draft.Wide, ", ")))

@@ -80,13 +80,13 @@ func TestConditionsBeforehand(t *testing.T) {
 		}
 	}
 	for when, want := range map[string]string{
-		"$1.getWeight() > 3": "goods.Item may be of another version when it runs; read a field that goods.Store can see",
-		"$1.price > 3":       "goods.Item.price is private, and goods.Item.getPrice would be called",
-		"$2.value() > 1":     "goods.Grade may be of another version",
+		"$1.getWeight() > 3": "another version of goods.Item than these files; read a field that goods.Store can see",
+		"$1.price > 3":       "goods.Item.price is private, and goods.Item.getPrice cannot be called",
+		"$2.value() > 1":     "another version of goods.Grade",
 		"$this.idle() > 1":   "goods.Store has no method without arguments idle",
 		"$this.full":         "goods.Store.isFull can be overridden",
-		"$this.dear":         "goods.Store.isDear uses a static member of goods.Item or above",
-		"$this.first() > 1":  "goods.Item.getPrice would be called",
+		"$this.dear":         "goods.Store.isDear uses a static member of goods.Item or of a class",
+		"$this.first() > 1":  "goods.Item.getPrice cannot be called",
 	} {
 		if _, err := of(when); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "sonde apply") != (when == "$this.idle() > 1") {
 			t.Errorf("%s: %v", when, err)
@@ -164,7 +164,7 @@ func TestRefusals(t *testing.T) {
 	if !errors.As(err, &level) || level.Probe != "sell" || level.More != 1 || !strings.Contains(err.Error(), "write level: time") {
 		t.Error(err)
 	}
-	if !strings.Contains(told(p), "+sell") || len(p.Notes) != 1 || !strings.Contains(p.Notes[0], "for and calls of sell") {
+	if !strings.Contains(told(p), "+sell") || len(p.Notes) != 1 || !strings.Contains(p.Notes[0], "for: and calls: of sell") {
 		t.Errorf("%s %q", told(p), p.Notes)
 	}
 	p = plan(t, strings.Replace(sellProbe, "level: time", "within: goods.Main.main", 1), Settings{}, dir)
@@ -172,7 +172,7 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("%s %q", told(p), p.Notes)
 	}
 	p = plan(t, strings.Replace(sellProbe, "level: time", "context: 2", 1)+"hand-off: false\n", Settings{}, dir)
-	if len(p.Notes) != 1 || p.Notes[0] != "a pack distinguishes 256 values of tags and callers (sell), all probes together, and counts the rest as (other): sonde apply distinguishes more" {
+	if len(p.Notes) != 1 || p.Notes[0] != "results of sell are grouped by tags or callers: in a pack, the first 256 groups of all probes together are distinguished, and the rest is counted as (other); sonde apply distinguishes more" {
 		t.Errorf("%q", p.Notes)
 	}
 	if _, err := Plan(t.Context(), []string{jvmtest.Need(t, 17).Image()}, read(t, sellProbe), Settings{}); !errors.As(err, new(*ImageError)) {
