@@ -153,7 +153,7 @@ func TestRulesOfAnchorsAndTags(t *testing.T) {
 	if !slices.Equal(notices, want) || !slices.Equal(report.Warnings, want) {
 		t.Errorf("have %q\nwant %q", notices, want)
 	}
-	if got := leftBy(report.Probes[0].LeftOut); !slices.Equal(got, []string{"shop.Web: rule shop.Web says never; so methods of this class do not count as elements of the sequence in within: shop.Web.handle >> shop.Order.*"}) {
+	if got := leftBy(report.Probes[0].LeftOut); !slices.Equal(got, []string{"shop.Web: rule shop.Web says never; so methods of this class do not count as elements of the sequence shop.Web.handle >> shop.Order.*"}) {
 		t.Errorf("%q", got)
 	}
 	if got := leftBy(report.Tags[0].LeftOut); !slices.Equal(got, []string{"shop.Web: rule shop.Web says never"}) {

@@ -94,7 +94,7 @@ func (p *Plan) leaveByRule(class *universe.Class, why error) {
 			if _, is := s.gaps[text]; !is {
 				s.gaps[text] = left
 			}
-			s.LeftOut = append(s.LeftOut, LeftOut{Method: left.Method, Err: fmt.Errorf("%w; so methods of this class do not count as elements of the sequence in within: %s", why, q)})
+			s.LeftOut = append(s.LeftOut, LeftOut{Method: left.Method, Err: fmt.Errorf("%w; so methods of this class do not count as elements of the sequence %s", why, q)})
 		}
 	}
 	p.spared[class.Name] = isNamed
