@@ -22,8 +22,8 @@
 // A JVM keeps the path of an agent's jar on its class path, with an open file for each distinct path, so the
 // path is the same at every attach.
 //
-// Files in use are locked (flock). The kernel releases the locks of a killed Sonde, so files of Sonde
-// that are not locked are leftovers, and Sweep removes them.
+// Files that a running Sonde uses are locked (flock); the kernel releases the locks of a killed
+// Sonde. Sweep removes files that are not locked and that no running JVM uses.
 package targetfs
 
 import (

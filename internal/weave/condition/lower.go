@@ -23,7 +23,7 @@ const framesMajor = 50
 // stack is as it was at the beginning: operands are kept in variables.
 func (c *Checked) Lower(at weave.Moment) (*weave.Fragment, error) {
 	if (at == weave.AtEntry) != (c.moment == Entry) {
-		return nil, fmt.Errorf("internal error: condition %s was compiled for another moment than its template uses", c.expr.Text())
+		return nil, fmt.Errorf("internal error: condition %s was compiled for the entry but is used at the exit, or the reverse", c.expr.Text())
 	}
 	e := &emitter{tagCall: c.tagCall}
 	if c.value != nil {
