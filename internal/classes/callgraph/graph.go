@@ -5,7 +5,8 @@
 // [Graph.Add] adds a class to the graph; classes that were added are called mirrored.
 // [Graph.Expand] follows the calls in the body of a method: everything that the body can call
 // becomes callable. Each callee is reported once: on expansion, or when its class is added later.
-// Except for the calls listed last, the result is never too small; it is often too large:
+// The graph lacks the calls that are listed at the end; otherwise it is never too small, and often
+// too large:
 //
 //   - A virtual call reaches the declaration and every override in a mirrored
 //     subtype. Overriding goes by name and descriptor, whatever the package.

@@ -7,7 +7,7 @@
 //	    agent-<hash>.jar             01600  stays while a JVM that has loaded it is running
 //	    used-<pid>                   01600  records that JVM <pid> has loaded the jar
 //	/dev/shm/sonde-<pid>-<random>.arena     the arena
-//	/tmp/.sonde_pid<pid>                    created by an agent that waits for Sonde (a ticket)
+//	/tmp/.sonde_pid<pid>                    created by an agent that waits for Sonde; contains its ticket, a random number
 //	/tmp/.sonde_invite<pid>                 created by Sonde: where this agent connects (an invitation)
 //	/tmp/.sonde_hold<pid>                   exists while an agent delays the start of its program
 //
