@@ -14,10 +14,10 @@
 // <pid> is the target's PID in its own namespace. Directories are those of the target's mount
 // namespace, opened relative to directory file descriptors: no path is resolved twice, and no
 // symbolic link that a user could have created is followed. All files are created as the target's
-// user, so that root does nothing there that this user could not do. Sonde opens a file first and
-// then checks through its file descriptor that it is a plain file of the right user, with a single
-// hard link and without access for others. Programs that clean /tmp skip files with the sticky bit
-// (01600).
+// user, so that root does nothing there that this user could not do. Sonde opens these files
+// without blocking, then checks through the file descriptor that each is a plain file of the right
+// user, with a single hard link and without access for others. Programs that clean /tmp skip files
+// with the sticky bit (01600).
 //
 // A JVM keeps the path of an agent's jar on its class path, with an open file for each distinct path, so the
 // path is the same at every attach.
