@@ -321,7 +321,7 @@ func (p *place) ticket(name string) (string, error) {
 	}
 	ticket, ok := process.ParseTicket(text)
 	if !ok {
-		return "", fmt.Errorf("%s is not a number of 32 hexadecimal digits", file.Name())
+		return "", fmt.Errorf("%s contains no number of 32 hexadecimal digits", file.Name())
 	}
 	return ticket, nil
 }
