@@ -29,8 +29,8 @@
 //     a skipped class;
 //   - calls by reflection and method handles, which the user of the package follows at run
 //     time ([Graph.Reflected]);
-//   - calls by the JVM itself, of methods of the program's class loaders, as long as no call into a
-//     skipped class has made these methods callable;
+//   - calls by the JVM of loadClass and other methods of the program's class loaders, until a call
+//     into a skipped class makes them callable;
 //   - calls of finalize() by the JVM, on a thread of its own.
 package callgraph
 
