@@ -337,13 +337,13 @@ func TestGrid(t *testing.T) {
 }
 
 // innerTemplates returns the templates that stand inside template i: all of them in
-// a soak, otherwise three, so that each template is also inside three others.
+// a soak, otherwise itself and another, so that each template is also inside another.
 func innerTemplates(i int) []string {
 	if jvmtest.Soak() {
 		return gridTemplates
 	}
 	n := len(gridTemplates)
-	return []string{gridTemplates[i], gridTemplates[(i+4)%n], gridTemplates[(i+11)%n]}
+	return []string{gridTemplates[i], gridTemplates[(i+4)%n]}
 }
 
 func compareGrid(t *testing.T, outcome jvmtest.Outcome) {

@@ -683,9 +683,9 @@ func (h *host) alone(before live.Snapshot, check string) {
 // cycles is how often a program is entered, instrumented and left; settled is
 // after how many of them a JVM has all it makes once.
 var (
-	cycles  = jvmtest.Times(80, 500)
-	settled = jvmtest.Times(20, 100)
-	looks   = jvmtest.Times(20, 100) // between two looks at the program
+	cycles  = jvmtest.Times(40, 500)
+	settled = jvmtest.Times(10, 100)
+	looks   = jvmtest.Times(15, 100) // between two looks at the program
 )
 
 // mostLearned bounds, in bytes a cycle, what a JVM that compiles learns about
@@ -694,7 +694,7 @@ var (
 // less; what stays of each cycle would be seen between any two looks.
 // TestCyclesLeaveNoByte shows that it is this alone.
 // A young JVM learns more, so outside a soak, which cycles less, the bound is wider.
-var mostLearned = int64(jvmtest.Times(24<<10, 6<<10))
+var mostLearned = int64(jvmtest.Times(48<<10, 6<<10))
 
 // TestCyclesUnderLoadLeaveNothing enters a busy program, instruments and leaves
 // it, hundreds of times.
@@ -735,7 +735,7 @@ func TestCyclesUnderLoadLeaveNothing(t *testing.T) {
 // learns nothing about methods. There Metaspace must not grow by one byte more
 // than an agent that does nothing makes it grow.
 func TestCyclesLeaveNoByte(t *testing.T) {
-	few := jvmtest.Times(20, 60)
+	few := jvmtest.Times(10, 60)
 	cycling(t, []string{"-Xint"}, func(h *host) {
 		empty := live.EmptyAgent(h.t, h.JDK)
 		attach := func() {

@@ -212,10 +212,25 @@ func (p *Page) Place(selector string, right, down float64) Point {
 
 func number(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
 
-// Click clicks the middle of an element.
+// Click clicks the middle of an element. On a busy machine the part of the browser that receives
+// the mouse may still have the page as it was before it was scrolled, and the click hits something
+// else: then it clicks again.
 func (p *Page) Click(selector string) {
 	p.t.Helper()
-	p.ClickAt(p.Place(selector, 0.5, 0.5))
+	const mostTries = 5
+	for range mostTries {
+		at := p.Place(selector, 0.5, 0.5)
+		p.Eval(`window.clicked = undefined; addEventListener("click", (event) => {
+			window.clicked = document.querySelector(`+strconv.Quote(selector)+`)?.contains(event.target) ?? false;
+		}, { capture: true, once: true })`, nil)
+		p.ClickAt(at)
+		p.Wait("window.clicked !== undefined")
+		var isHit bool
+		if p.Eval("window.clicked", &isHit); isHit {
+			return
+		}
+	}
+	p.t.Fatalf("%s was not hit by %d clicks", selector, mostTries)
 }
 
 // ClickAt moves the mouse to a point and clicks.
