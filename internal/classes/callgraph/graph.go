@@ -31,7 +31,7 @@
 //     time ([Graph.Reflected]);
 //   - calls by the JVM of loadClass and other methods of the program's class loaders, until a call
 //     into a skipped class makes them callable;
-//   - calls of finalize() by the JVM, on a thread of its own.
+//   - calls of finalize() by the JVM, not even after a call into a skipped class.
 package callgraph
 
 import (
