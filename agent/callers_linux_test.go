@@ -276,11 +276,11 @@ func TestCallersAreDrawnByLot(t *testing.T) {
 		if calls := callsOf(t, a) - rounds; calls != 10 || len(after) != 1 || after[0].Calls-before.Calls != 10 {
 			t.Errorf("%d calls inside the context; %+v", calls, after)
 		}
-		// Who called, and is timed, did not do what looking for it took.
+		// Who called, and is timed, did not do what looking for it took. Its tree does not see the time of a flat hook.
 		caller := nodeOf(t, a, root.ID)
 		took := adjustmentOf(t, a, caller.Ref)
-		if took.Calls != 10 || took.Nanos == 0 || uint64(caller.Self)+took.Nanos+after[0].Nanos-before.Nanos != caller.Nanos {
-			t.Errorf("%+v, adjusted by %+v, with %d ns in its callee", caller, took, after[0].Nanos-before.Nanos)
+		if took.Calls != 10 || took.Nanos == 0 || uint64(caller.Self)+took.Nanos != caller.Nanos {
+			t.Errorf("%+v, adjusted by %+v", caller, took)
 		}
 		g.leave()
 	})

@@ -3,7 +3,7 @@
 package arena
 
 const (
-	layoutVersion          = 0x6                // of this table
+	layoutVersion          = 0x7                // of this table
 	layoutMagic            = 0x31524145444e4f53 // "SONDEAR1" as a little-endian file shows it
 	layoutUnit             = 0x40               // what a ref counts
 	layoutFirstFrames      = 0x20               // frame pieces hold 32, 64, 128, … frames
@@ -184,12 +184,13 @@ const (
 
 // frame: a call under way.
 const (
-	frameSize    = 32
+	frameSize    = 40
 	frameNode    = 0 // written together with flags
 	frameFlags   = 4
 	frameStart   = 8  // System.nanoTime
-	frameChild   = 16 // nanoseconds in timed callees so far
+	frameChild   = 16 // nanoseconds in timed callees so far: for a flat frame those with flat frames, otherwise the others
 	frameContext = 24 // of one that opened a context: the thread's word before; of others that are traced, and of what is no call: see Rings
+	frameOther   = 32 // nanoseconds in timed callees of the other kind, outside of callees of the same kind
 )
 
 // spread: how often a node's timed calls took how long.

@@ -267,6 +267,7 @@ public final class SondeHooks {
         }
         U.putLong(null, frame + FRAME_NODE, ref & 0xffffffffL | (long) flags << 32);
         U.putLong(null, frame + FRAME_CHILD, 0);
+        U.putLong(null, frame + FRAME_OTHER, 0);
         U.putInt(null, block + BLOCK_DEPTH, depth + 1);
         long token = common | TOKEN_FRAMED | depth + 1;
         if ((flags & FRAME_TIMED) != 0) {
@@ -357,7 +358,7 @@ public final class SondeHooks {
             U.putLong(null, node + NODE_MAX, max + (more & ~(more >> 63)));
         }
         if (depth > 1 && (flags & FRAME_TIMED) != 0) {
-            U.putLong(null, above + FRAME_CHILD, U.getLong(null, above + FRAME_CHILD) + nanos);
+            SondeHooksTree.addCallees(frame, above, nanos);
         }
         U.putLong(null, node + NODE_THREW, U.getLong(null, node + NODE_THREW) + threw);
         U.putInt(null, block + BLOCK_DEPTH, depth - 1);

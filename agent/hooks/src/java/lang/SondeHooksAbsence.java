@@ -70,6 +70,7 @@ final class SondeHooksAbsence {
             long frame = SondeHooksTree.frame(b, block, depth - 1);
             if ((U.getInt(null, frame + FRAME_FLAGS) & FRAME_TIMED) != 0) {
                 U.putLong(null, frame + FRAME_CHILD, U.getLong(null, frame + FRAME_CHILD) + nanos);
+                U.putLong(null, frame + FRAME_OTHER, U.getLong(null, frame + FRAME_OTHER) + nanos);
             }
         }
         int ref = SondeHooksTree.child(b, block, U.getInt(null, block + BLOCK_CURRENT), ADJUSTMENT_ID, 0);

@@ -192,8 +192,7 @@ public final class SondeHooksTrace {
     private static void pass(long b, long block, long frame, int depth) {
         if (depth > 1) {
             long above = SondeHooksTree.frame(b, block, depth - 2);
-            long callees = U.getLong(null, above + FRAME_CHILD) + U.getLong(null, frame + FRAME_CHILD);
-            U.putLong(null, above + FRAME_CHILD, callees);
+            SondeHooksTree.addCallees(frame, above, U.getLong(null, frame + FRAME_CHILD));
         }
     }
 
@@ -247,6 +246,7 @@ public final class SondeHooksTrace {
             U.putLong(null, frame + FRAME_NODE, (long) (FRAME_JOINED | depth << FRAME_DEPTH_SHIFT) << 32);
             U.putLong(null, frame + FRAME_START, was);
             U.putLong(null, frame + FRAME_CHILD, 0);
+            U.putLong(null, frame + FRAME_OTHER, 0);
             U.putLong(null, frame + FRAME_CONTEXT, word & CONTEXT | lost << 32);
             U.putInt(null, block + BLOCK_DEPTH, top + 1);
         }

@@ -226,6 +226,7 @@ final class SondeHooksTransaction {
         }
         U.putLong(null, frame + FRAME_NODE, ref & 0xffffffffL | (long) flags << 32);
         U.putLong(null, frame + FRAME_CHILD, 0);
+        U.putLong(null, frame + FRAME_OTHER, 0);
         U.putInt(null, block + BLOCK_DEPTH, depth + 1);
         long token = common | TOKEN_FRAMED | depth + 1;
         if ((flags & FRAME_TIMED) != 0) {

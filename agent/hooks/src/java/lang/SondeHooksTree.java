@@ -263,10 +263,28 @@ final class SondeHooksTree {
         return ref;
     }
 
+    /**
+     * Adds the time of a call to that of the callees of the frame above. Flat frames do not see others, and others do
+     * not see flat ones: a frame passes on what those of the other kind measured in it. Where the kinds differ, the two
+     * values are exchanged, without a branch.
+     */
+    @ForceInline
+    static void addCallees(long frame, long above, long nanos) {
+        long other = U.getLong(null, frame + FRAME_OTHER);
+        int kinds = U.getInt(null, frame + FRAME_FLAGS) ^ U.getInt(null, above + FRAME_FLAGS);
+        long exchanged = (nanos ^ other) & -(long) (kinds / FRAME_FLAT & 1);
+        U.putLong(null, above + FRAME_CHILD, U.getLong(null, above + FRAME_CHILD) + (nanos ^ exchanged));
+        U.putLong(null, above + FRAME_OTHER, U.getLong(null, above + FRAME_OTHER) + (other ^ exchanged));
+    }
+
     /** The flags of a call that is not sampled: it is timed if its parent is, for the self time of the parent. */
     static int forParent(long b, long block) {
-        long above = frame(b, block, U.getInt(null, block + BLOCK_DEPTH) - 1);
-        return (U.getInt(null, above + FRAME_FLAGS) & FRAME_DRAWN) != 0 ? FRAME_TIMED : 0;
+        int depth = U.getInt(null, block + BLOCK_DEPTH);
+        int flags = FRAME_FLAT;
+        while ((flags & FRAME_FLAT) != 0 && --depth >= 0) { // flat frames belong to others
+            flags = U.getInt(null, frame(b, block, depth) + FRAME_FLAGS);
+        }
+        return (flags & (FRAME_DRAWN | FRAME_FLAT)) == FRAME_DRAWN ? FRAME_TIMED : 0;
     }
 
     /** A random number of calls, k on average: a fixed stride gives wrong results for periodic programs. */

@@ -3,7 +3,7 @@ package sonde.layout;
 
 /** The arena's layout. All are compile-time constants: nothing of this class is there at run time. */
 public final class Layout {
-    public static final int VERSION = 0x6;
+    public static final int VERSION = 0x7;
     public static final long MAGIC = 0x31524145444e4f53L;
     public static final int UNIT = 0x40;
     public static final int FIRST_FRAMES = 0x20;
@@ -174,12 +174,13 @@ public final class Layout {
     public static final int NODE_UNDECIDED = 104;
 
     /** Bytes of a frame. */
-    public static final int FRAME_SIZE = 32;
+    public static final int FRAME_SIZE = 40;
     public static final int FRAME_NODE = 0;
     public static final int FRAME_FLAGS = 4;
     public static final int FRAME_START = 8;
     public static final int FRAME_CHILD = 16;
     public static final int FRAME_CONTEXT = 24;
+    public static final int FRAME_OTHER = 32;
 
     /** Bytes of a spread. */
     public static final int SPREAD_SIZE = 1216;
