@@ -183,7 +183,7 @@ const warmRounds = 40
 // A bench is two JVMs, one of which Sonde is in.
 type bench struct {
 	entered, apart *harness.Program
-	session        *session.Session
+	session        *session.Look
 	watch          *liveprobes.Probes
 	timing         harness.Batches
 	made           map[string]uint64 // calls since hooks were in, by mode
@@ -206,7 +206,7 @@ func measure(ctx context.Context, jdk jvmtest.JDK) (found []map[string]float64, 
 	if err := b.load(); err != nil {
 		return nil, err
 	}
-	err = harness.InSession(ctx, b.entered.PID(), func(s *session.Session) error {
+	err = harness.InSession(ctx, b.entered.PID(), func(s *session.Look) error {
 		b.session, b.watch = s, liveprobes.New(s, liveprobes.Options{})
 		defer b.watch.Close()
 		if err := b.install(ctx); err != nil {

@@ -150,7 +150,7 @@ func Generate(file string, data any) (string, error) {
 }
 
 // InSession opens a session in a process for as long as a function runs.
-func InSession(ctx context.Context, pid int, during func(s *session.Session) error) error {
+func InSession(ctx context.Context, pid int, during func(s *session.Look) error) error {
 	s, err := session.Open(ctx, pid, session.Settings{Command: "bench"})
 	if err != nil {
 		return err

@@ -172,7 +172,7 @@ func (p pair) alone(ctx context.Context) ([]float64, error) {
 
 // applied applies the set as sonde apply does, without samples.
 func (p pair) applied(ctx context.Context, set *probeset.Set) (shares []float64, err error) {
-	err = harness.InSession(ctx, p.Touched.PID(), func(s *session.Session) error {
+	err = harness.InSession(ctx, p.Touched.PID(), func(s *session.Look) error {
 		w := liveprobes.New(s, liveprobes.Options{Flags: arena.Spreads})
 		defer w.Close()
 		if _, err := w.Apply(ctx, set); err != nil {

@@ -27,7 +27,7 @@ const allocationCalls = 1 << 20
 // A target is the program with hooks in.
 type target struct {
 	*harness.Program
-	session *session.Session
+	session *session.Look
 	modes   []mode
 	methods *pattern.Set
 	timing  harness.Batches
@@ -45,7 +45,7 @@ func (r *result) measureHooks(ctx context.Context, jdk jvmtest.JDK, classes stri
 	if err := t.learn(); err != nil {
 		return err
 	}
-	return harness.InSession(ctx, p.PID(), func(s *session.Session) error {
+	return harness.InSession(ctx, p.PID(), func(s *session.Look) error {
 		t.session = s
 		if err := t.weave(ctx); err != nil {
 			return err
@@ -351,7 +351,7 @@ func (c *couple) ratio(pairs int) (float64, error) {
 // attachedRatio is ratio while a session holds the one JVM, with the processor
 // time that the agent's threads used meanwhile.
 func (c *couple) attachedRatio(ctx context.Context, pairs int) (ratio float64, used, took time.Duration, err error) {
-	err = harness.InSession(ctx, c.touched.PID(), func(*session.Session) error {
+	err = harness.InSession(ctx, c.touched.PID(), func(*session.Look) error {
 		begun, usedBefore := time.Now(), agentTime(c.touched.PID())
 		var err error
 		ratio, err = c.ratio(pairs)

@@ -69,7 +69,7 @@ func measure(ctx context.Context, jdk jvmtest.JDK) (results []*result, err error
 	if err != nil {
 		return nil, err
 	}
-	err = harness.InSession(ctx, p.PID(), func(s *session.Session) error {
+	err = harness.InSession(ctx, p.PID(), func(s *session.Look) error {
 		if _, err := s.Instrument(ctx, session.Wanted{Methods: methods}); err != nil {
 			return err
 		}
@@ -103,7 +103,7 @@ const warmRounds = 5
 // A target is the program with the hook in.
 type target struct {
 	*harness.Program
-	session *session.Session
+	session *session.Look
 	methods *pattern.Set
 }
 

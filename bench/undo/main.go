@@ -62,7 +62,7 @@ func measure(ctx context.Context, jdk jvmtest.JDK, table *harness.Table) error {
 	}
 	add("before", before)
 	for round := 1; round <= *rounds; round++ {
-		err := harness.InSession(ctx, both[0].PID(), func(s *session.Session) error {
+		err := harness.InSession(ctx, both[0].PID(), func(s *session.Look) error {
 			if err := instrument(ctx, s); err != nil {
 				return err
 			}
@@ -83,7 +83,7 @@ func measure(ctx context.Context, jdk jvmtest.JDK, table *harness.Table) error {
 }
 
 // instrument times every call of the program's methods and of the collections they use.
-func instrument(ctx context.Context, s *session.Session) error {
+func instrument(ctx context.Context, s *session.Look) error {
 	methods, err := pattern.ParseSet("Twin*.*", "java.util.ArrayList*.*", "java.util.HashMap*.*")
 	if err != nil {
 		return err

@@ -78,8 +78,12 @@ func (f *contextFlags) isUsed() bool {
 	return len(f.within) > 0 || f.when != "" || len(f.tags) > 0 || f.context != 0 || len(f.byTag) > 0
 }
 
-// probeName is the name of the probe of a command line.
-const probeName = "methods"
+// The names of the probes of command lines. Those of traces have another one, because a hook
+// cannot trace for one command and measure for another.
+const (
+	probeName  = "methods"
+	tracedName = "traced"
+)
 
 // set returns the probe set that the flags ask for: one probe, and tags. Errors are usage
 // errors.
@@ -299,7 +303,7 @@ func wovenText(woven, cached int, hasCache bool) string {
 	return fmt.Sprintf(" (%s woven, %s from the cache)", format.Grouped(woven), format.Grouped(cached))
 }
 
-func sessionWovenText(s *session.Session) string {
+func sessionWovenText(s *session.Look) string {
 	w := s.Weavings()
 	return wovenText(w.Woven, w.Cached, s.HasCache())
 }

@@ -59,7 +59,7 @@ func (c *targetFlags) parse(args []string) (err error) {
 type liveSession struct {
 	target       *targetFlags
 	screen       *screen
-	session      *session.Session
+	session      *session.Look
 	installation *session.Installation
 	began        time.Time // when the hooks went on
 	cost         *overhead.Meter
@@ -439,7 +439,7 @@ func unfit(err error) error {
 	if wrong.Methods > 1 {
 		where = fmt.Sprintf("none of %d methods qualifies; for example, %s", wrong.Methods, where)
 	}
-	if wrong.What != "probe "+probeName {
+	if wrong.What != "probe "+probeName && wrong.What != "probe "+tracedName {
 		where = wrong.What + ": " + where
 	}
 	return fmt.Errorf("%s: %w; nothing was changed in the JVM", where, wrong.First.Err)

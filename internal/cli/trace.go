@@ -123,7 +123,7 @@ func (c *traceCommand) want() (*probeset.Set, error) {
 	}
 	set.HandOff = c.contexts.handOff
 	p := &set.Probes[0]
-	p.Level, p.Levels, p.SlowerThan, p.Allow = probeset.Trace, c.levels, c.slowerThan, c.allow
+	p.Name, p.Level, p.Levels, p.SlowerThan, p.Allow = tracedName, probeset.Trace, c.levels, c.slowerThan, c.allow
 	for _, text := range c.captures {
 		value, err := expr.Parse(text)
 		if err != nil {
@@ -378,7 +378,7 @@ func (r *traceRun) keep(taken []*trace.Transaction) error {
 
 // switchOff ends tracing by a flag, before the hooks are removed.
 func (r *traceRun) switchOff(ctx context.Context) {
-	if err := r.applied.SetLevel(ctx, probeName, probeset.Count); err != nil && ctx.Err() == nil {
+	if err := r.applied.SetLevel(ctx, tracedName, probeset.Count); err != nil && ctx.Err() == nil {
 		r.remark(format.OneLine(err))
 	}
 }

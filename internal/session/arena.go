@@ -84,16 +84,6 @@ func (s *Session) Full() error {
 	return s.grower.full
 }
 
-// Discover makes hooks with arena.Discover wait for an answer at their first calls, at
-// most for this long; with 0 none waits.
-func (s *Session) Discover(wait time.Duration) error {
-	if err := s.Arena.MakeArrivals(); err != nil {
-		return err
-	}
-	s.Arena.SetWait(wait)
-	return nil
-}
-
 // Now returns the time of the target's clock.
 func (s *Session) Now() int64 { return arena.Monotonic() + s.clock }
 

@@ -93,7 +93,7 @@ func TestDisplacedThreadsAreOutside(t *testing.T) {
 }
 
 // deepProgram starts Deep, which needs virtual threads, and enters it.
-func deepProgram(t *testing.T) (*Session, func(order string) string) {
+func deepProgram(t *testing.T) (*Look, func(order string) string) {
 	t.Helper()
 	jdk := jvmtest.Need(t, 25)
 	classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{filepath.Join("testdata", "Deep.java")}})

@@ -99,7 +99,7 @@ func (s *Session) weaveNoted(t *testing.T, class []byte) noted {
 	fresh := slices.Clone(s.state.undescribed)
 	slices.SortFunc(fresh, func(a, b arena.Method) int { return int(int64(a.ID) - int64(b.ID)) })
 	return noted{
-		bytes.Clone(woven), off, s.Methods(), s.LeftAlone(), s.state.spots.woven, s.state.probes, fresh, s.Classes(),
+		bytes.Clone(woven), off, s.methods(), s.leftAlone(), s.state.spots.woven, s.state.probes, fresh, s.wovenClasses(),
 	}
 }
 

@@ -310,13 +310,8 @@ func (c *loadedClass) export() LoadedClass {
 	return LoadedClass{Name: c.name, Loader: c.loader, File: c.file, Reason: c.reason}
 }
 
-// Prefetch gets the class files of the loaded classes that are wanted, and keeps them for
-// Hook. It does not ask again for what it has.
-//
-// A class whose loader has no file is redefined to see its bytes, if the JVM loses
-// nothing by that or if the class is named: then it would be redefined for its hooks
-// anyway. named may be nil.
-func (s *Session) Prefetch(ctx context.Context, wanted func(class string) bool, named func(class string) bool) ([]LoadedClass, error) {
+// prefetch gets class files: see Look.Prefetch. It returns those that it did not have.
+func (s *Session) prefetch(ctx context.Context, wanted func(class string) bool, named func(class string) bool) ([]LoadedClass, error) {
 	classes, err := s.peer.List(ctx)
 	if err != nil {
 		return nil, s.explain(err)
@@ -331,10 +326,8 @@ func (s *Session) Prefetch(ctx context.Context, wanted func(class string) bool, 
 	return s.addClasses(fetched), nil
 }
 
-// Survey returns the loaded classes, and gets the files of those that are wanted as
-// Prefetch does. It redefines no class, so a class whose loader has no file has none.
-// Classes that Prefetch or Survey has returned before are not returned again.
-func (s *Session) Survey(ctx context.Context, wanted func(class string) bool) ([]LoadedClass, error) {
+// survey returns the loaded classes: see Look.Survey.
+func (s *Session) survey(ctx context.Context, wanted func(class string) bool) ([]LoadedClass, error) {
 	classes, err := s.peer.List(ctx)
 	if err != nil {
 		return nil, s.explain(err)
@@ -489,6 +482,8 @@ func (s *Session) fetch(ctx context.Context, classes []*loadedClass, visit func(
 	return nil
 }
 
+const wasRefused = "the JVM refused to redefine the class"
+
 // mostCaptured bounds how many classes are redefined only to see their bytes.
 const mostCaptured = 500
 
@@ -510,7 +505,7 @@ func (s *Session) capture(ctx context.Context, classes []*loadedClass, named fun
 	seen = slices.DeleteFunc(seen, func(c *loadedClass) bool {
 		before := table.handles[c.handle]
 		if before != nil && before.mode == refused {
-			c.reason = "the JVM refused to redefine the class"
+			c.reason = wasRefused
 			return true
 		}
 		c.mode = viewed
@@ -527,7 +522,7 @@ func (s *Session) capture(ctx context.Context, classes []*loadedClass, named fun
 	s.state.captures.Batches = append(s.state.captures.Batches, installation.Batches...)
 	for _, c := range seen {
 		if c.mode == refused {
-			c.reason = "the JVM refused to redefine the class"
+			c.reason = wasRefused
 		} else {
 			c.mode = weavable
 		}

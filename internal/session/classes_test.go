@@ -26,7 +26,7 @@ func TestWhatAFollowerAsksForElsewhereIsOwed(t *testing.T) {
 		t.Error("something is owed where all is woven")
 	}
 	request := Request{Hooks: []Hook{{MethodRef: classfile.MethodRef{Class: "c/D", Name: "m", Descriptor: "()V"}}}}
-	s.state.follower = &Follower{Loading: func(string, []byte) Request { return request }}
+	s.look(Settings{}).follower = &Follower{Loading: func(string, []byte) Request { return request }}
 	s.askAboutLoading(control.Transform{Name: "c/D"})
 	if s.HasPending() {
 		t.Error("a class is owed that is woven as it loads")
@@ -129,7 +129,7 @@ func TestClassesThatLoadAreFollowed(t *testing.T) {
 			t.Fatal(err)
 		}
 		// A JVM does not let be seen what cannot be initialised.
-		if left := s.LeftAlone(); len(s.Captured().Batches) > 0 && (len(left) != 1 || left[0].Class != "construction/fresh/Failing") {
+		if left := s.leftAlone(); len(s.Captured().Batches) > 0 && (len(left) != 1 || left[0].Class != "construction/fresh/Failing") {
 			t.Errorf("left alone: %v", left)
 		}
 		round := Hook{MethodRef: classfile.MethodRef{Class: main, Name: "round", Descriptor: "()J"}}
@@ -152,7 +152,7 @@ func TestClassesThatLoadAreFollowed(t *testing.T) {
 		}
 		p.Run(1)
 		if !s.HasPending() || hook() != 1 || s.HasPending() || !s.IsHooked(s.ID(classfile.MethodRef{Class: main, Name: round.Name, Descriptor: round.Descriptor})) {
-			t.Errorf("what is owed is not woven: %v, left alone %v", s.Methods(), s.LeftAlone())
+			t.Errorf("what is owed is not woven: %v, left alone %v", s.methods(), s.leftAlone())
 		}
 		if classes := hook(Hook{MethodRef: classfile.MethodRef{Class: sound, Name: "step", Descriptor: "(JI)J"}, Flags: arena.On}); classes != 2 {
 			t.Errorf("%d classes of one name are woven, of 2", classes)
@@ -176,7 +176,7 @@ func TestClassesThatLoadAreFollowed(t *testing.T) {
 	})
 }
 
-func roomForSwitches(s *Session) int {
+func roomForSwitches(s *Look) int {
 	s.state.lock.Lock()
 	defer s.state.lock.Unlock()
 	return s.state.switches.room

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -169,8 +170,23 @@ func (s *Session) remark(text string) {
 		}
 		return
 	}
-	if text != "" && s.settings.Notice != nil {
+	if text != "" {
+		s.notice(text)
+	}
+}
+
+// notice shows a message to the users of all looks.
+func (s *Session) notice(text string) {
+	s.looks.lock.Lock()
+	all := slices.Clone(s.looks.all)
+	s.looks.lock.Unlock()
+	if len(all) == 0 && s.settings.Notice != nil {
 		s.settings.Notice(text)
+	}
+	for _, l := range all {
+		if l.settings.Notice != nil {
+			l.settings.Notice(text)
+		}
 	}
 }
 

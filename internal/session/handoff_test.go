@@ -69,19 +69,18 @@ func TestAnExemptClassOnlyHandsOn(t *testing.T) {
 	method, _ := classfile.ParseMethodRef(instrument.HandOffMethods(builders)[0].String())
 	spot := instrument.Spot{MethodRef: classfile.MethodRef{Class: builders, Name: "other", Descriptor: "()V"}, Key: "a"}
 	s.addSpots([]instrument.Spot{spot})
-	s.weaver.AddPattern(Wanted{Methods: patterns(t, "**")})
 	class := classWith(builders, method.Member(), "other()V")
 	if !s.mayWeave(control.Transform{Name: builders}) || s.mayWeave(control.Transform{Name: "java/lang/VirtualThread"}) {
 		t.Error("the wrong classes may be woven")
 	}
 	woven, off, err := s.weaveBytes(t.Context(), builders, class)
-	if err != nil || woven == nil || len(off.hooks) != 0 || len(off.spots) != 0 || len(s.Methods()) != 0 {
-		t.Errorf("hooks in %v, to be switched on %v: %v", s.Methods(), off, err)
+	if err != nil || woven == nil || len(off.hooks) != 0 || len(off.spots) != 0 || len(s.methods()) != 0 {
+		t.Errorf("hooks in %v, to be switched on %v: %v", s.methods(), off, err)
 	}
 	if ids := idsIn(t, woven, method.Name); len(ids) != 0 {
 		t.Errorf("ids %#x stand in it", ids)
 	}
-	if left := s.LeftAlone(); !slices.Contains(left, LeftAlone{Class: builders, Method: "other()V", Reason: instrument.Exemption(builders)}) {
+	if left := s.leftAlone(); !slices.Contains(left, LeftAlone{Class: builders, Method: "other()V", Reason: instrument.Exemption(builders)}) {
 		t.Errorf("left alone: %v", left)
 	}
 }
@@ -89,7 +88,7 @@ func TestAnExemptClassOnlyHandsOn(t *testing.T) {
 // TestHandOffsAreShownAsTheyLoad though nobody wants to see the JDK's classes.
 func TestHandOffsAreShownAsTheyLoad(t *testing.T) {
 	s, _ := handing(t, 25)
-	s.state.follower = &Follower{Excludes: []string{"java/"}}
+	s.look(Settings{}).follower = &Follower{Excludes: []string{"java/"}}
 	filters, excludes := s.filters()
 	if !slices.Equal(filters, []control.Filter{{}}) {
 		t.Errorf("filters %v", filters)

@@ -56,48 +56,6 @@ func (i *Installation) Pause() (pause time.Duration, known bool) {
 	return pause, known
 }
 
-// Instrument puts hooks into the methods that patterns match: in loaded classes, in few
-// batches, and in other classes as they load. The hooks of all classes that are loaded
-// when the last batch is in are switched on at one moment. What cannot have hooks is in
-// LeftAlone.
-func (s *Session) Instrument(ctx context.Context, wanted Wanted) (*Installation, error) {
-	s.weaver.AddPattern(wanted)
-	s.state.lock.Lock()
-	s.state.installing++
-	s.state.lock.Unlock()
-	installation, err := s.installPatterns(ctx, wanted)
-	s.state.endInstalling()
-	if err != nil {
-		return installation, err
-	}
-	return installation, s.switchOn(ctx)
-}
-
-func (s *Session) installPatterns(ctx context.Context, wanted Wanted) (*Installation, error) {
-	// First the classes that load from now on, then the loaded ones: none is missed in
-	// between, and a class that is found twice is woven once.
-	if err := s.showLoading(ctx); err != nil {
-		return nil, err
-	}
-	classes, err := s.peer.List(ctx)
-	if err != nil {
-		return nil, s.explain(err)
-	}
-	selected, err := s.selectClasses(ctx, classes, s.weaver.Patterns())
-	if err != nil {
-		return nil, err
-	}
-	installation := &Installation{Loaded: len(classes), Matched: selected.matched, Unmatched: unmatched(wanted.Methods, classes)}
-	for _, c := range selected.left {
-		s.state.leave(c.name, c.reason)
-	}
-	err = s.installClasses(ctx, selected.picked, installation)
-	s.state.lock.Lock()
-	s.state.classes.endBatch(selected.picked)
-	s.state.lock.Unlock()
-	return installation, err
-}
-
 // batchSize bounds how many classes one pause redefines. Before JDK 15 the JVM looks
 // through all loaded classes for each class of a batch while the program is stopped.
 func (s *Session) batchSize() int {
@@ -175,31 +133,17 @@ type Change struct {
 	HandOff bool
 }
 
-// Hook adds hooks: see Update.
-func (s *Session) Hook(ctx context.Context, request Request) (*Installation, error) {
-	return s.Update(ctx, Change{Add: request})
-}
-
-// Unhook removes hooks: see Update.
-func (s *Session) Unhook(ctx context.Context, request Request) (*Installation, error) {
-	return s.Update(ctx, Change{Remove: request})
-}
-
-// Update changes hooks in classes that Prefetch has found or that have loaded since, in as
-// few batches as possible. Removed hooks are switched off at one moment, before the first
-// batch; what they have measured stays. New ones are switched as requested at one moment,
-// after the last. For a hook that exists with the same code only the switch is set. A class
-// without further hooks is restored, and Close need not touch it again. What cannot have a
-// hook is in LeftAlone. Update also weaves what is pending (HasPending).
-//
-// Where there are spots, class loaders are asked for files that Prefetch and Survey have
-// not got. Otherwise none is asked, so a thread of the program may wait for Update. Calls
-// that change spots must not overlap.
-func (s *Session) Update(ctx context.Context, change Change) (*Installation, error) {
+// update makes the change that the looks together want.
+func (s *Session) update(ctx context.Context, change Change) (*Installation, error) {
 	installation := &Installation{}
-	if len(change.Remove.Hooks)+len(change.Remove.Sites)+len(change.Remove.Spots) > 0 {
+	if len(change.Remove.Hooks)+len(change.Remove.Sites)+len(change.Remove.Spots) > 0 || change.Remove.Reflection {
 		s.removeTargets(change.Remove)
 		if err := s.switchOn(ctx); err != nil {
+			return installation, err
+		}
+	}
+	if change.Remove.Reflection {
+		if err := s.stopReflection(ctx); err != nil {
 			return installation, err
 		}
 	}
@@ -252,7 +196,7 @@ func (s *Session) installChange(ctx context.Context, change Change, installation
 // anybody was asked about them, or again in another loader.
 func (s *Session) prefetchPending(ctx context.Context, pending map[string]*pendingClass) error {
 	isPending := func(class string) bool { return pending[class] != nil }
-	if _, err := s.Prefetch(ctx, isPending, isPending); err != nil {
+	if _, err := s.prefetch(ctx, isPending, isPending); err != nil {
 		return err
 	}
 	s.state.lock.Lock()
@@ -325,13 +269,18 @@ func (s *Session) removeTargets(request Request) {
 		if s.state.spots.woven[p.ID] {
 			stale[p.Class] = true
 		}
-		s.state.spots.remove(p.ID)
+		s.state.removeSpot(p.ID)
 	}
 	if removed.HandOff {
 		for _, class := range instrument.HandOffClasses() {
 			if s.state.classes.woven(class) > 0 {
 				stale[class] = true
 			}
+		}
+	}
+	if request.Reflection && s.weaver.RemoveReflection() {
+		for _, class := range instrument.ReflectiveClasses() {
+			stale[class] = true
 		}
 	}
 	for class := range stale {
@@ -442,6 +391,18 @@ func (s *Session) startReflection(ctx context.Context) error {
 	s.state.reflecting = true
 	s.state.lock.Unlock()
 	return nil
+}
+
+// stopReflection ends the report of calls by reflection.
+func (s *Session) stopReflection(ctx context.Context) error {
+	s.state.lock.Lock()
+	isOn := s.state.reflecting
+	s.state.reflecting = false
+	s.state.lock.Unlock()
+	if !isOn {
+		return nil
+	}
+	return s.explain(s.peer.Follow(ctx, false))
 }
 
 // ID returns the id of a method's hook.

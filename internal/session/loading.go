@@ -11,19 +11,13 @@ import (
 
 // A Follower is asked about every class that loads, while a thread of the program waits.
 type Follower struct {
+	// Only are the names of classes that are shown; nil for all.
+	Only []control.Filter
 	// Excludes are prefixes of internal names of classes that are not shown.
 	Excludes []string
 	// Loading returns the hooks that the class makes necessary. Several threads may call it
 	// at once. Hooks in classes that are loaded already become pending (HasPending).
 	Loading func(class string, file []byte) Request
-}
-
-// Follow shows classes that load from now on to a follower, instead of the one before.
-func (s *Session) Follow(ctx context.Context, follower Follower) error {
-	s.state.lock.Lock()
-	s.state.follower = &follower
-	s.state.lock.Unlock()
-	return s.showLoading(ctx)
 }
 
 // showLoading sends the agent the filters of classes to show while they load.
@@ -32,22 +26,25 @@ func (s *Session) showLoading(ctx context.Context) error {
 	return s.explain(s.peer.Watch(ctx, filters, excludes))
 }
 
-// askAboutLoading passes a class that is loading to the follower.
+// askAboutLoading passes a class that is loading to the followers.
 func (s *Session) askAboutLoading(class control.Transform) {
 	if class.Handle != 0 || instrument.Exemption(class.Name) != "" {
 		return
 	}
-	s.state.lock.Lock()
-	follower := s.state.follower
-	isFollowed := follower != nil && !isExcluded(class.Name, follower.Excludes)
-	isOnly := isFollowed && s.state.classes.show(class.Name, class.Bytes)
-	s.state.lock.Unlock()
-	if !isFollowed {
+	s.looks.lock.Lock()
+	followers := slices.DeleteFunc(s.looks.followers(), func(l *Look) bool { return isExcluded(class.Name, l.follower.Excludes) })
+	s.looks.lock.Unlock()
+	if len(followers) == 0 {
 		return
 	}
+	s.state.lock.Lock()
+	isOnly := s.state.classes.show(class.Name, class.Bytes)
+	s.state.lock.Unlock()
 	// Other classes that have to be woven for it become pending: the program must not wait
 	// for them now.
-	s.addTargets(follower.Loading(class.Name, class.Bytes))
+	for _, l := range followers {
+		l.load(class)
+	}
 	if isOnly { // it is woven as it loads
 		s.state.lock.Lock()
 		delete(s.state.classes.pending, class.Name)
@@ -55,29 +52,64 @@ func (s *Session) askAboutLoading(class control.Transform) {
 	}
 }
 
-// filters returns what the agent shows while it loads: a superset of the classes that
-// patterns match; or, where a follower is asked about classes, all except those that it excludes.
-func (s *Session) filters() (filters []control.Filter, excludes []string) {
-	for _, p := range s.weaver.Patterns() {
-		for _, pattern := range p.Methods.Includes() {
-			prefix, suffix := pattern.ClassBounds()
-			filters = append(filters, control.Filter{Prefix: prefix, Suffix: suffix})
-		}
+// load asks the look's follower about a class that is loading.
+func (l *Look) load(class control.Transform) {
+	l.looks.lock.Lock()
+	follower := l.follower
+	l.looks.lock.Unlock()
+	if follower == nil {
+		return // it was closed meanwhile
 	}
+	request := follower.Loading(class.Name, class.Bytes)
+	idle, active := l.freshIDs(request)
+	l.rebase(append(idle, active...))
+	l.looks.lock.Lock()
+	merged := l.want(request)
+	l.looks.lock.Unlock()
+	l.addTargets(merged)
+}
+
+// filters returns what the agent shows while it loads: what a follower asks for, and classes
+// through which tasks are handed on.
+func (s *Session) filters() (filters []control.Filter, excludes []string) {
 	for _, class := range s.weaver.HandingOff() {
 		filters = append(filters, control.Filter{Prefix: slashed(class)})
 	}
-	s.state.lock.Lock()
-	follower := s.state.follower
-	s.state.lock.Unlock()
-	if follower == nil {
+	isAll := false
+	s.looks.lock.Lock()
+	for _, l := range s.looks.followers() {
+		switch {
+		case l.follower.Only != nil:
+			filters = append(filters, l.follower.Only...)
+		case isAll:
+			excludes = commonExcludes(excludes, l.follower.Excludes)
+		default:
+			isAll, excludes = true, l.follower.Excludes
+		}
+	}
+	s.looks.lock.Unlock()
+	if !isAll {
 		return filters, nil
 	}
-	excludes = follower.Excludes
 	for _, filter := range filters {
 		excludes = sparing(excludes, filter.Prefix)
 	}
 	return []control.Filter{{}}, excludes
+}
+
+// commonExcludes returns the prefixes of names that both lists exclude.
+func commonExcludes(a, b []string) (both []string) {
+	for _, prefix := range a {
+		if isExcluded(prefix, b) {
+			both = append(both, prefix)
+		}
+	}
+	for _, prefix := range b {
+		if isExcluded(prefix, a) && !slices.Contains(both, prefix) {
+			both = append(both, prefix)
+		}
+	}
+	return both
 }
 
 func isExcluded(class string, excludes []string) bool {

@@ -42,7 +42,7 @@ func byDoors(t *testing.T, test func(t *testing.T, jdk jvmtest.JDK, door live.Do
 }
 
 // open enters a program; the test's end leaves it.
-func open(t *testing.T, p *live.Program) *Session {
+func open(t *testing.T, p *live.Program) *Look {
 	t.Helper()
 	s, err := Open(t.Context(), p.PID, Settings{Command: "sonde test"})
 	if err != nil {
@@ -64,7 +64,7 @@ func patterns(t *testing.T, texts ...string) *pattern.Set {
 	return set
 }
 
-func put(t *testing.T, s *Session, flags arena.Flags, texts ...string) *Installation {
+func put(t *testing.T, s *Look, flags arena.Flags, texts ...string) *Installation {
 	t.Helper()
 	installation, err := s.Instrument(t.Context(), Wanted{Methods: patterns(t, texts...), Flags: flags, Period: 7})
 	if err != nil {
@@ -74,7 +74,7 @@ func put(t *testing.T, s *Session, flags arena.Flags, texts ...string) *Installa
 }
 
 // told is what a session says about a method, by what its name begins with.
-func told(t *testing.T, s *Session, prefix string) arena.Totals {
+func told(t *testing.T, s *Look, prefix string) arena.Totals {
 	t.Helper()
 	sum, err := s.Sum()
 	if err != nil {
@@ -92,12 +92,12 @@ func told(t *testing.T, s *Session, prefix string) arena.Totals {
 }
 
 // hooked tells whether a method has a hook, by what its name begins with.
-func hooked(s *Session, prefix string) bool {
+func hooked(s *Look, prefix string) bool {
 	return slices.ContainsFunc(s.Methods(), func(m Method) bool { return strings.HasPrefix(m.String(), prefix) })
 }
 
 // reasonFor is why a class was left alone, by what its name begins with.
-func reasonFor(s *Session, class string) string {
+func reasonFor(s *Look, class string) string {
 	for _, left := range s.LeftAlone() {
 		if strings.HasPrefix(left.Class, class) {
 			return left.Reason

@@ -13,7 +13,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/wire/control"
 )
 
-// A selection is the outcome of matching loaded classes with patterns.
+// A selection is the outcome of matching loaded classes with a pattern.
 type selection struct {
 	matched int            // classes that a pattern matches
 	picked  []*loadedClass // to be retransformed, by handle
@@ -22,8 +22,8 @@ type selection struct {
 
 // selectClasses picks the loaded classes to be retransformed. It changes nothing, but
 // asks class loaders for files.
-func (s *Session) selectClasses(ctx context.Context, classes []control.Class, patterns instrument.Patterns) (*selection, error) {
-	matched, err := s.candidates(ctx, classes, func(c control.Class) bool { return patterns.MatchClass(internalName(c)) })
+func (s *Session) selectClasses(ctx context.Context, classes []control.Class, wanted Wanted) (*selection, error) {
+	matched, err := s.candidates(ctx, classes, func(c control.Class) bool { return wanted.Methods.MatchClass(internalName(c)) })
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func (s *Session) selectClasses(ctx context.Context, classes []control.Class, pa
 	}
 	// A class without a file stays: its methods are known when the JVM passes its bytes.
 	err = s.fetch(ctx, fetched, func(c *loadedClass) {
-		if c.file == nil || hasMatch(c.name, c.file, patterns) {
+		if c.file == nil || hasMatch(c.name, c.file, wanted) {
 			selected.picked = append(selected.picked, c)
 		}
 	})
@@ -48,25 +48,13 @@ func (s *Session) selectClasses(ctx context.Context, classes []control.Class, pa
 
 // hasMatch reports whether a class file has a method with code that a pattern matches. A
 // file that cannot be read, or that is another class's, decides nothing.
-func hasMatch(name string, file []byte, patterns instrument.Patterns) bool {
+func hasMatch(name string, file []byte, wanted Wanted) bool {
 	class, err := classfile.Parse(file)
 	if err != nil || class.Name() != name {
 		return true
 	}
-	for i := range class.Methods {
-		m := &class.Methods[i]
-		method, descriptor, err := class.MemberName(m)
-		if err != nil {
-			return true
-		}
-		if class.Find(m.Attributes, classfile.KindCode) == nil {
-			continue
-		}
-		if _, is := patterns.Find(classfile.MethodRef{Class: name, Name: string(method), Descriptor: string(descriptor)}); is {
-			return true
-		}
-	}
-	return false
+	spots, err := wanted.Spots(class)
+	return err != nil || len(spots) > 0
 }
 
 // A Preview is what Instrument would do.
@@ -95,7 +83,7 @@ func (s *Session) Preview(ctx context.Context, wanted Wanted) (*Preview, error) 
 	if err != nil {
 		return nil, s.explain(err)
 	}
-	selected, err := s.selectClasses(ctx, classes, instrument.Patterns{wanted})
+	selected, err := s.selectClasses(ctx, classes, wanted)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +117,7 @@ func (s *Session) previewClass(ctx context.Context, loader *PreviewLoader, c *lo
 		loader.Fileless++
 		return
 	}
-	out, err := s.weaver.WeavePatterns(ctx, c.file, instrument.Patterns{wanted})
+	out, err := s.weaver.WeavePattern(ctx, c.file, &wanted)
 	if err != nil {
 		loader.Left = append(loader.Left, LeftAlone{Class: c.name, Reason: firstLine(err.Error())})
 		return

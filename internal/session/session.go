@@ -1,6 +1,8 @@
 // Package session observes one JVM: it begins a session with the agent, installs hooks (code
 // that counts or times the calls of a method), reads what they measure, and restores the
-// JVM. No other package changes anything in the target.
+// JVM. No other package changes anything in the target. Commands use a session through looks:
+// each look has hooks and results of its own, and hooks that several looks ask for are
+// installed once.
 //
 // The session requests that the JVM retransform a batch of classes. The JVM passes the bytes
 // of each class to the agent, which sends them here and receives the woven class. Classes
@@ -12,12 +14,14 @@
 //
 // Locks are acquired in this order:
 //
-//	switching   held while a switch table is made and sent
-//	state.lock  protects everything the session knows, including the state of each class (classTable)
+//	looks.changing  held while a look changes its hooks
+//	switching       held while a switch table is made and sent
+//	looks.lock      protects what the looks want and have measured
+//	state.lock      protects everything the session knows, including the state of each class (classTable)
 //	the locks of instrument.Weaver and arenaGrower: while one is held, no other is acquired
 //
-// Code that answers the JVM acquires all of them, so none may be held while waiting for a batch. Of
-// these locks, only `switching` may be held while waiting for the agent to answer any other
+// Code that answers the JVM acquires all of them but the first, so only the first may be held while
+// waiting for a batch. Only the first two may be held while waiting for the agent to answer any other
 // request. Callbacks (Settings.Notice, Follower) are called without holding state.lock.
 package session
 
@@ -48,6 +52,7 @@ type Settings struct {
 	Notice  func(string)  // receives messages for the user; may be nil
 	Waiting func(string)  // receives what a slow Close waits for, every few seconds; may be nil
 	Cache   *cache.Cache  // where woven classes are kept; nil for none
+	In      *Session      // the session that gets another look; nil to begin one
 }
 
 // A Session observes one JVM, which no other Sonde can hold meanwhile.
@@ -64,7 +69,10 @@ type Session struct {
 	clock        int64 // the target's clock minus ours
 	weaver       *instrument.Weaver
 
+	arrivals arrivals
+
 	// In the order in which they are acquired: see Locks in the package comment.
+	looks     looks
 	switching sync.Mutex // held while a switch table is made and sent
 	state     state
 }
@@ -75,14 +83,26 @@ var (
 	ErrExited = errors.New("the JVM has exited")
 )
 
-// Open opens a session with a JVM: the agent is loaded, an arena is mapped, and nothing
-// is woven yet.
-func Open(ctx context.Context, pid int, settings Settings) (opened *Session, err error) {
+// Open opens a session with a JVM and returns its first look: the agent is loaded, an arena
+// is mapped, and nothing is woven yet. With Settings.In it begins a look in that session.
+func Open(ctx context.Context, pid int, settings Settings) (*Look, error) {
+	s := settings.In
+	if s == nil {
+		var err error
+		if s, err = openSession(ctx, pid, settings); err != nil {
+			return nil, err
+		}
+	}
+	return s.look(settings), nil
+}
+
+func openSession(ctx context.Context, pid int, settings Settings) (opened *Session, err error) {
 	jvm, err := process.Local.Inspect(pid)
 	if err != nil {
 		return nil, &NoSuchJVM{PID: pid, Cause: err}
 	}
 	s := &Session{jvm: jvm, settings: settings}
+	s.looks.used = make(map[uint32]*Look)
 	s.state.init()
 	begun := s // opened is nil where an error is returned
 	defer func() {
@@ -90,7 +110,7 @@ func Open(ctx context.Context, pid int, settings Settings) (opened *Session, err
 			begun.abandon()
 		}
 	}()
-	s.weaver, err = instrument.NewWeaver(instrument.Settings{Cache: settings.Cache, Notice: settings.Notice})
+	s.weaver, err = instrument.NewWeaver(instrument.Settings{Cache: settings.Cache, Notice: settings.Notice, Live: true})
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +185,7 @@ func hasExited(jvm *process.JVM) bool {
 	return errors.Is(err, process.ErrNoProcess) || errors.Is(err, process.ErrNotJVM)
 }
 
-// Sum returns what was measured so far, also after the JVM or the session has ended.
+// Sum returns what the hooks of all looks have measured so far.
 func (s *Session) Sum() (*arena.Summary, error) { return s.Arena.Sum(arena.Monotonic() + s.clock) }
 
 // A Farewell is what closing a session cost and what could not be undone.
@@ -176,10 +196,8 @@ type Farewell struct {
 	Remarks  []string
 }
 
-// Close takes everything out of the JVM. Sum still works afterwards, until Release. The
-// error is a *NotRestoredError where the JVM has, or may have, hooks left: it goes on
-// restoring its classes by itself.
-func (s *Session) Close(ctx context.Context) (Farewell, error) {
+// close takes everything out of the JVM.
+func (s *Session) close(ctx context.Context) (Farewell, error) {
 	begin := time.Now()
 	before, _ := s.meter.Read() // the cost of an empty reading is unknown
 	restored, err := s.leave(context.WithoutCancel(ctx))
@@ -214,9 +232,8 @@ func digest(remarks []string) []string {
 	return others
 }
 
-// Release frees what was measured. If the session was not closed it also hangs up, and
-// the agent restores all classes by itself.
-func (s *Session) Release() error {
+// release frees what was measured.
+func (s *Session) release() error {
 	_ = s.peer.Close()
 	s.grower.stop() // it reads the arena
 	return s.Arena.Close()

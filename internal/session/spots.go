@@ -16,9 +16,11 @@ import (
 type spotState struct {
 	spots       map[uint32]*instrument.PlacedSpot
 	entries     map[uint32]arena.WatchEntry // what they should do
+	switched    map[uint32]arena.Probe      // the same of those in the switch table
 	woven       map[uint32]bool             // those with a hook
 	left        map[uint32]LeftAlone        // those without
 	described   map[uint32]bool             // those whose names are in the arena
+	bounds      map[uint32]bool             // those whose number of calls is a lower bound
 	bridges     map[string]bool
 	sent        map[uint32]arena.WatchEntry // the agent's table
 	sentBridges int                         // how many bridges the agent has
@@ -31,19 +33,38 @@ func (t *spotState) init() {
 	t.spots, t.entries = make(map[uint32]*instrument.PlacedSpot), make(map[uint32]arena.WatchEntry)
 	t.woven, t.left, t.described = make(map[uint32]bool), make(map[uint32]LeftAlone), make(map[uint32]bool)
 	t.bridges, t.sent = make(map[string]bool), make(map[uint32]arena.WatchEntry)
+	t.switched, t.bounds = make(map[uint32]arena.Probe), make(map[uint32]bool)
 	t.unfollowed = make(map[string]bool)
 }
 
-func (t *spotState) add(p *instrument.PlacedSpot) {
+// addSpot sets what a spot does. The lock is held.
+func (s *state) addSpot(p *instrument.PlacedSpot) {
+	t := &s.spots
 	t.spots[p.ID] = p
-	if p.IsActive() {
+	delete(t.entries, p.ID)
+	switch {
+	case p.IsSwitched():
+		s.setSwitch(p.ID, p.Entry().Probe)
+	case p.IsActive():
 		t.entries[p.ID] = p.Entry()
-	} else {
-		delete(t.entries, p.ID)
 	}
 }
 
-func (t *spotState) remove(id uint32) {
+// setSwitch sets what a spot in the switch table does, once it is woven. The lock is held.
+func (s *state) setSwitch(id uint32, setting arena.Probe) {
+	s.spots.switched[id] = setting
+	if s.spots.woven[id] {
+		s.probes[id] = setting
+	}
+}
+
+// removeSpot switches a spot off. The lock is held.
+func (s *state) removeSpot(id uint32) {
+	t := &s.spots
+	if t.spots[id].IsSwitched() {
+		s.setSwitch(id, arena.Probe{ID: id})
+		delete(t.switched, id)
+	}
 	delete(t.spots, id)
 	delete(t.entries, id)
 	delete(t.woven, id)
@@ -71,7 +92,7 @@ func (t *spotState) differs() bool {
 
 // noteSpots records the spots of a class that was woven. It returns those whose entries
 // the agent does not have yet. The lock is held.
-func (s *state) noteSpots(out *instrument.Outcome) (off []uint32) {
+func (s *state) noteSpots(out *instrument.Outcome) (off inactive) {
 	t := &s.spots
 	for id, left := range out.SpotsLeft {
 		if t.spots[id] != nil && !t.woven[id] {
@@ -83,15 +104,19 @@ func (s *state) noteSpots(out *instrument.Outcome) (off []uint32) {
 			if t.spots[p.ID] == nil {
 				continue // removed meanwhile
 			}
-			t.woven[p.ID] = true
+			t.woven[p.ID], t.bounds[p.ID] = true, m.LowerBound
 			delete(t.left, p.ID)
 			if p.Kind == instrument.Watches && !t.described[p.ID] {
 				t.described[p.ID] = true
 				// Readers want the method; several spots may belong to one.
 				s.undescribed = append(s.undescribed, arena.Method{ID: p.ID, Name: p.MethodRef.String(), LowerBound: m.LowerBound})
 			}
-			if t.sent[p.ID] != t.entries[p.ID] {
-				off = append(off, p.ID)
+			switch {
+			case p.IsSwitched():
+				s.probes[p.ID] = t.switched[p.ID]
+				off.hooks = append(off.hooks, s.switches.missing(s.probes, []uint32{p.ID})...)
+			case t.sent[p.ID] != t.entries[p.ID]:
+				off.spots = append(off.spots, p.ID)
 			}
 		}
 	}
@@ -103,7 +128,7 @@ func (s *Session) addSpots(spots []instrument.Spot) {
 	for i := range spots {
 		placed, isNew := s.weaver.Place(&spots[i])
 		s.state.lock.Lock()
-		s.state.spots.add(placed)
+		s.state.addSpot(placed)
 		s.weaver.AddSpot(placed)
 		if isNew {
 			s.state.classes.setStale(placed.Class, false)
@@ -112,20 +137,26 @@ func (s *Session) addSpots(spots []instrument.Spot) {
 	}
 }
 
-// SwitchSpots changes the settings of some spots, by id, at one moment and without weaving.
-// The setting of a spot that is being installed takes effect when it is installed.
-func (s *Session) SwitchSpots(ctx context.Context, changes map[uint32]arena.Probe) error {
+// switchSpots changes the settings of some spots: see Look.SwitchSpots.
+func (s *Session) switchSpots(ctx context.Context, changes map[uint32]arena.Probe) error {
 	s.switching.Lock()
 	defer s.switching.Unlock()
 	s.state.lock.Lock()
+	var hooks []uint32
 	for id, setting := range changes {
+		setting.ID = id
 		if entry, is := s.state.spots.entries[id]; is {
-			setting.ID = id
 			entry.Probe = setting
 			s.state.spots.entries[id] = entry
+		} else if _, is := s.state.spots.switched[id]; is {
+			s.state.setSwitch(id, setting)
+			hooks = append(hooks, id)
 		}
 	}
 	s.state.lock.Unlock()
+	if err := s.switchLoading(ctx, hooks); err != nil {
+		return err
+	}
 	return s.sendSpots(ctx, slices.Collect(maps.Keys(changes)))
 }
 
@@ -251,7 +282,7 @@ func (s *Session) reportUnfollowed(h *instrument.HandOffMethod, why string) {
 	isReported := s.state.spots.unfollowed[h.Way]
 	s.state.spots.unfollowed[h.Way] = true
 	s.state.lock.Unlock()
-	if !isReported && s.settings.Notice != nil {
-		s.settings.Notice(fmt.Sprintf("contexts and tags are not passed on to %s (%s)", h.Way, why))
+	if !isReported {
+		s.notice(fmt.Sprintf("contexts and tags are not passed on to %s (%s)", h.Way, why))
 	}
 }

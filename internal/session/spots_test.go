@@ -86,7 +86,7 @@ func TestSpotsThatCannotBeAreNamed(t *testing.T) {
 		"m()V: template ", "native()V: it is native", "none()V: the class has no such method",
 		"other()V: a watch with ID ",
 	}
-	left := s.LeftAlone()
+	left := s.leftAlone()
 	for i, l := range left {
 		if i >= len(want) || !strings.HasPrefix(l.Method+": "+l.Reason, want[i]) || l.Class != "a/B" {
 			t.Errorf("left alone: %+v", l)
@@ -116,7 +116,7 @@ func TestAMethodKeepsItsHooksWhereItsConditionIsTooLong(t *testing.T) {
 	if have := idsIn(t, woven, "other"); len(have) != 1 {
 		t.Errorf("ids %#x stand in the other method", have)
 	}
-	if left := s.LeftAlone(); len(left) != 1 || left[0].Method != "m()V" || !strings.Contains(left[0].Reason, "large") {
+	if left := s.leftAlone(); len(left) != 1 || left[0].Method != "m()V" || !strings.Contains(left[0].Reason, "large") {
 		t.Errorf("left alone: %v", left)
 	}
 }
@@ -168,7 +168,7 @@ func TestASpotThatIsTakenOutLeavesOthers(t *testing.T) {
 		t.Errorf("ids %#x stand in m", have)
 	}
 	s.removeTargets(Request{Hooks: []Hook{hook}})
-	if !s.state.classes.named("a/B").emptied || s.weaver.Names("a/B") || s.Classes() != 0 || len(s.Spots()) != 0 {
+	if !s.state.classes.named("a/B").emptied || s.weaver.Names("a/B") || s.wovenClasses() != 0 || len(s.Spots()) != 0 {
 		t.Errorf("the class is not bare: %v", s.Spots())
 	}
 	if debts := s.state.classes.takePending(time.Now()); len(debts) != 1 || debts["a/B"] == nil {
@@ -181,7 +181,7 @@ func TestASpotThatIsTakenOutLeavesOthers(t *testing.T) {
 func TestAClassThatLoadsGetsItsSpots(t *testing.T) {
 	s := bareSession(t)
 	asked := 0
-	s.state.follower = &Follower{Excludes: []string{"java/"}, Loading: func(class string, file []byte) Request {
+	s.look(Settings{}).follower = &Follower{Excludes: []string{"java/"}, Loading: func(class string, file []byte) Request {
 		asked++
 		elsewhere := spotOf("m", instrument.Anchors, "anchor")
 		elsewhere.Class = "c/D"
@@ -269,6 +269,7 @@ func bareSession(t testing.TB) *Session {
 func weavingSession(t testing.TB, c *cache.Cache) *Session {
 	t.Helper()
 	s := &Session{}
+	s.looks.used = make(map[uint32]*Look)
 	s.state.init()
 	var err error
 	s.weaver, err = instrument.NewWeaver(instrument.Settings{Cache: c, Notice: func(text string) {

@@ -21,8 +21,7 @@ type Method struct {
 // classes. Goroutines that answer the JVM write it.
 type state struct {
 	lock        sync.Mutex
-	installing  int // installations under way, whose hooks are switched on together
-	follower    *Follower
+	installing  int               // installations under way, whose hooks are switched on together
 	methods     map[uint32]Method // that have hooks
 	past        map[uint32]Method // that had hooks
 	probes      map[uint32]arena.Probe
@@ -53,7 +52,7 @@ type inactive struct{ hooks, spots []uint32 }
 func (s *Session) note(class string, out *instrument.Outcome) inactive {
 	s.state.lock.Lock()
 	defer s.state.lock.Unlock()
-	off := inactive{spots: s.state.noteSpots(out)}
+	off := s.state.noteSpots(out)
 	if len(out.Methods) == 0 {
 		return off
 	}
@@ -149,20 +148,30 @@ func (s *state) whyLeft(class string) string {
 	return ""
 }
 
-// Methods returns the methods that have hooks, by name.
-func (s *Session) Methods() []Method {
+// methods returns the methods that have hooks, by name.
+func (s *Session) methods() []Method {
 	s.state.lock.Lock()
 	defer s.state.lock.Unlock()
-	return sorted(slices.Collect(maps.Values(s.state.methods)))
+	methods := slices.Collect(maps.Values(s.state.methods))
+	for id, p := range s.state.spots.spots {
+		if p.IsSwitched() && s.state.spots.woven[id] {
+			methods = append(methods, Method{id, p.MethodRef, s.state.spots.bounds[id]})
+		}
+	}
+	return sorted(methods)
 }
 
-// MethodsSoFar returns the methods that have or had hooks, by name.
-func (s *Session) MethodsSoFar() []Method {
+// methodsSoFar returns the methods that have or had hooks, by name.
+func (s *Session) methodsSoFar() []Method {
+	all := s.methods()
 	s.state.lock.Lock()
 	defer s.state.lock.Unlock()
-	all := maps.Clone(s.state.past)
-	maps.Copy(all, s.state.methods)
-	return sorted(slices.Collect(maps.Values(all)))
+	for id, m := range s.state.past {
+		if _, is := s.state.methods[id]; !is {
+			all = append(all, m)
+		}
+	}
+	return sorted(all)
 }
 
 func sorted(methods []Method) []Method {
@@ -186,26 +195,14 @@ func (s *Session) IsHooked(id uint32) bool {
 	return is
 }
 
-// LeftAlone returns what was requested and has no hook, by name.
-func (s *Session) LeftAlone() []LeftAlone {
+// leftAlone returns what was requested and has no hook, by name.
+func (s *Session) leftAlone() []LeftAlone {
 	s.state.lock.Lock()
 	defer s.state.lock.Unlock()
 	left := slices.Collect(maps.Keys(s.state.left))
 	left = slices.AppendSeq(left, maps.Values(s.state.spots.left))
 	slices.SortFunc(left, instrument.CompareLeft)
 	return slices.Compact(left) // spots of a method may share a reason
-}
-
-// Classes returns how many classes have hooks.
-func (s *Session) Classes() (n int) {
-	s.state.lock.Lock()
-	defer s.state.lock.Unlock()
-	for _, named := range s.state.classes.names {
-		if named.woven > 0 {
-			n++
-		}
-	}
-	return n
 }
 
 func (s *state) endInstalling() {

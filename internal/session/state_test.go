@@ -21,11 +21,13 @@ func outcome(class string) *instrument.Outcome {
 	}
 }
 
-// matchingSession is a session without a JVM in which a pattern matches every method.
+// matchingSession is a session without a JVM that is asked for hooks in the methods of outcomes.
 func matchingSession(t *testing.T) *Session {
 	t.Helper()
 	s := bareSession(t)
-	s.weaver.AddPattern(Wanted{Methods: patterns(t, "**")})
+	for _, class := range []string{"a/B", "c/D"} {
+		s.weaver.AddHook(Hook{MethodRef: classfile.MethodRef{Class: class, Name: "m", Descriptor: "()V"}, Flags: arena.On})
+	}
 	return s
 }
 
@@ -64,18 +66,18 @@ func TestAClassThatWasLeftAloneAfterAllIsNotWoven(t *testing.T) {
 		if copies > 0 {
 			want = 2
 		}
-		if len(s.Methods()) != want || len(s.state.undescribed) != want || s.Classes() != want {
-			t.Errorf("with %d copies %v are woven, to be described %v, %d classes", copies, s.Methods(), s.state.undescribed, s.Classes())
+		if len(s.methods()) != want || len(s.state.undescribed) != want || s.wovenClasses() != want {
+			t.Errorf("with %d copies %v are woven, to be described %v, %d classes", copies, s.methods(), s.state.undescribed, s.wovenClasses())
 		}
 		s.remark("a/B was left alone: Sonde did not answer within two seconds")
 	}
-	if len(s.LeftAlone()) != 2 {
-		t.Errorf("left alone: %v", s.LeftAlone())
+	if len(s.leftAlone()) != 2 {
+		t.Errorf("left alone: %v", s.leftAlone())
 	}
 }
 
-// TestAMethodWithHooksOnlyAtItsCallsIsNotHooked adds a pattern that matches the method while
-// its class is woven, so the hook of the pattern is missing.
+// TestAMethodWithHooksOnlyAtItsCallsIsNotHooked asks for a hook in the method while its
+// class is woven, so that hook is missing.
 func TestAMethodWithHooksOnlyAtItsCallsIsNotHooked(t *testing.T) {
 	s := bareSession(t)
 	caller := classfile.MethodRef{Class: "a/B", Name: "calls", Descriptor: "()V"}
@@ -85,10 +87,10 @@ func TestAMethodWithHooksOnlyAtItsCallsIsNotHooked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.weaver.AddPattern(Wanted{Methods: patterns(t, "**")})
+	s.weaver.AddHook(Hook{MethodRef: caller, Flags: arena.On})
 	off := s.note("a/B", woven).hooks
 	if s.IsHooked(s.ID(caller)) || !s.IsHooked(s.ID(native)) {
-		t.Errorf("methods with hooks: %v", s.Methods())
+		t.Errorf("methods with hooks: %v", s.methods())
 	}
 	if len(off) != 1 || off[0] != s.ID(native) {
 		t.Errorf("to be switched on: %#x", off)
@@ -126,12 +128,12 @@ func TestAnAnswerThatComesTooLateIsTakenBack(t *testing.T) {
 				t.Errorf("reported %s, over %v: late %v", at, isOver, isLate)
 			}
 			replies := st.classes.named("a/B").replies
-			if st.classes.woven("a/B") != 1 || len(s.Methods()) != 1 || replies != (lateReplies{}) || len(s.LeftAlone()) != 1 {
+			if st.classes.woven("a/B") != 1 || len(s.methods()) != 1 || replies != (lateReplies{}) || len(s.leftAlone()) != 1 {
 				t.Errorf("reported %s, over %v: %d classes, methods %v, questions %v, left alone %v",
-					at, isOver, st.classes.woven("a/B"), s.Methods(), replies, s.LeftAlone())
+					at, isOver, st.classes.woven("a/B"), s.methods(), replies, s.leftAlone())
 			}
 			s.remark(notice)
-			if st.classes.woven("a/B") != 0 || len(s.Methods()) != 0 {
+			if st.classes.woven("a/B") != 0 || len(s.methods()) != 0 {
 				t.Errorf("reported %s, over %v: the other class stays woven", at, isOver)
 			}
 		}
@@ -142,7 +144,7 @@ func TestAnAnswerThatComesTooLateIsTakenBack(t *testing.T) {
 func TestAFollowerThatTakesTooLong(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	s := bareSession(t)
-	s.state.follower = &Follower{Loading: func(class string, _ []byte) Request {
+	s.look(Settings{}).follower = &Follower{Loading: func(class string, _ []byte) Request {
 		cancel()
 		s.remark(class + " was left alone: " + unanswered)
 		return Request{Hooks: []Hook{{MethodRef: classfile.MethodRef{Class: class, Name: "m", Descriptor: "()V"}}}}
@@ -150,7 +152,19 @@ func TestAFollowerThatTakesTooLong(t *testing.T) {
 	if woven, err := s.weave(ctx, control.Transform{Name: "a/B"}); !errors.Is(err, errLate) || woven.New != nil {
 		t.Errorf("woven: %v", err)
 	}
-	if s.Classes() != 0 || len(s.Methods()) != 0 || len(s.state.classes.names) != 1 {
-		t.Errorf("hooked are %v, classes %v", s.Methods(), s.state.classes.names)
+	if s.wovenClasses() != 0 || len(s.methods()) != 0 || len(s.state.classes.names) != 1 {
+		t.Errorf("hooked are %v, classes %v", s.methods(), s.state.classes.names)
 	}
+}
+
+// wovenClasses returns how many classes have hooks of any look.
+func (s *Session) wovenClasses() (n int) {
+	s.state.lock.Lock()
+	defer s.state.lock.Unlock()
+	for _, named := range s.state.classes.names {
+		if named.woven > 0 {
+			n++
+		}
+	}
+	return n
 }

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
@@ -163,16 +162,4 @@ func (s *Session) describe() {
 			s.remark(err.Error())
 		}
 	}
-}
-
-// Switch sets what the hooks of some methods do, without weaving again.
-func (s *Session) Switch(ctx context.Context, methods *pattern.Set, flags arena.Flags, period uint32) error {
-	s.state.lock.Lock()
-	for id, m := range s.state.methods {
-		if methods.Match(m.MethodRef) {
-			s.state.probes[id] = arena.Probe{ID: id, Flags: flags, Period: period}
-		}
-	}
-	s.state.lock.Unlock()
-	return s.switchOn(ctx)
 }

@@ -28,7 +28,8 @@ func TestSpotsCountExactly(t *testing.T) {
 		within.Below, chosen.Below = 2, 2
 		chosen.Code = []weave.Lowered{p.conditionIn("Paths", "pay", condition.Entry, `$1.tier == "gold" && $2 > 100`)}
 		spots := append(anchorsOf(), all, within, chosen)
-		put(t, p.Session, arena.On|arena.Flat, "Paths.pay")
+		put(t, p.Look, arena.On|arena.Flat, "Paths.pay")
+		plain := methodOf("pay", instrument.Watches, instrument.PlainKey)
 		if installed := p.watch(Change{Add: Request{Spots: spots}}); len(installed.Batches) != 1 || len(p.LeftAlone()) != 0 {
 			t.Fatalf("%d batches; left alone: %v", len(installed.Batches), p.LeftAlone())
 		}
@@ -52,7 +53,7 @@ func TestSpotsCountExactly(t *testing.T) {
 			t.Errorf("taking one spot out of one class took %+v", installed.Batches)
 		}
 		check("one is out", tally{inOrder: p.order("run").inOrder})
-		if live := told(t, p.Session, "Paths.pay").Calls; live != 3*done.all {
+		if live := p.calls(plain); live != 3*done.all {
 			t.Errorf("the hook of pay itself has counted %d calls of %d", live, 3*done.all)
 		}
 		if _, err := p.Update(t.Context(), Change{Remove: Request{Spots: spots}}); err != nil {
@@ -60,7 +61,7 @@ func TestSpotsCountExactly(t *testing.T) {
 		}
 		p.order("run")
 		check("all are out", tally{})
-		if live := told(t, p.Session, "Paths.pay").Calls; live != 4*done.all || len(p.Spots()) != 0 {
+		if live := p.calls(plain); live != 4*done.all || len(p.Spots()) != 1 {
 			t.Errorf("the hook of pay itself has counted %d calls of %d; left are %v", live, 4*done.all, p.Spots())
 		}
 	})
@@ -256,7 +257,7 @@ func TestSpotsComeAndGoUnderLoad(t *testing.T) {
 
 // paths is testdata/Paths.java while it runs, and a session with it.
 type paths struct {
-	*Session
+	*Look
 	t       *testing.T
 	running *jvmtest.Running
 	notices []string
@@ -271,7 +272,7 @@ func openPaths(t *testing.T, jdk jvmtest.JDK) *paths {
 	classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{filepath.Join("testdata", "Paths.java")}})
 	p := &paths{t: t, running: jvmtest.Start(t, jdk, jvmtest.Launch{Args: []string{"-cp", classes, "Paths"}})}
 	var err error
-	p.Session, err = Open(t.Context(), p.running.PID, Settings{
+	p.Look, err = Open(t.Context(), p.running.PID, Settings{
 		Command: "sonde test", Notice: func(text string) { p.notices = append(p.notices, text) },
 	})
 	if err != nil {

@@ -116,7 +116,7 @@ func (s *Session) mayWeave(class control.Transform) bool {
 
 // isTargeted reports whether a class may contain a method that gets a hook.
 func (s *Session) isTargeted(class string) bool {
-	return s.weaver.Patterns().MatchClass(class) || s.weaver.Names(class)
+	return s.weaver.Names(class)
 }
 
 // weaveBytes weaves a class, or finds it woven in the cache, and notes the outcome. The

@@ -112,7 +112,7 @@ func (s *scene) moves() {
 
 // A visit is a session that the test's end closes, if nothing else did.
 type visit struct {
-	*session.Session
+	*session.Look
 	t    *testing.T
 	once sync.Once
 }
@@ -121,7 +121,7 @@ type visit struct {
 // waits for that.
 func (s *scene) enter(command string) *visit {
 	s.t.Helper()
-	var opened *session.Session
+	var opened *session.Look
 	eventually(s.t, "a session opens", func() bool {
 		var err error
 		opened, err = session.Open(context.Background(), s.jvm, session.Settings{Command: command, Notice: s.notice})
@@ -141,8 +141,8 @@ func (s *scene) notice(text string) {
 	}
 }
 
-func visiting(t *testing.T, opened *session.Session) *visit {
-	v := &visit{Session: opened, t: t}
+func visiting(t *testing.T, opened *session.Look) *visit {
+	v := &visit{Look: opened, t: t}
 	t.Cleanup(func() {
 		_, _ = v.close()
 		_ = v.Release()

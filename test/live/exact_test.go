@@ -47,7 +47,7 @@ func byBothDoors(t *testing.T, test func(t *testing.T, jdk jvmtest.JDK, door liv
 // A counting is a program under observation, with what it and Sonde counted
 // when they were last compared.
 type counting struct {
-	*session.Session
+	*session.Look
 	t       *testing.T
 	p       *live.Program
 	lock    sync.Mutex
@@ -69,7 +69,7 @@ func enter(t *testing.T, p *live.Program) *counting {
 	t.Helper()
 	c := &counting{t: t, p: p}
 	var err error
-	c.Session, err = session.Open(t.Context(), p.PID, session.Settings{Command: "sonde test", Notice: c.notice})
+	c.Look, err = session.Open(t.Context(), p.PID, session.Settings{Command: "sonde test", Notice: c.notice})
 	if err != nil {
 		t.Fatalf("%v\nstderr: %s", err, p.Stderr())
 	}

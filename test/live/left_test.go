@@ -103,7 +103,7 @@ func (h *host) await(what string, holds func() bool) {
 }
 
 // open enters the program.
-func (h *host) open() *session.Session {
+func (h *host) open() *session.Look {
 	h.t.Helper()
 	s, err := session.Open(context.Background(), h.PID, session.Settings{Command: "sonde count"})
 	if err != nil {
@@ -117,7 +117,7 @@ func (h *host) open() *session.Session {
 }
 
 // instrument puts timed hooks into what patterns name.
-func (h *host) instrument(s *session.Session, patterns ...string) {
+func (h *host) instrument(s *session.Look, patterns ...string) {
 	h.t.Helper()
 	set, err := pattern.ParseSet(patterns...)
 	if err != nil {
@@ -132,7 +132,7 @@ func (h *host) instrument(s *session.Session, patterns ...string) {
 }
 
 // undo leaves the program, with nothing to remark.
-func (h *host) undo(s *session.Session) session.Farewell {
+func (h *host) undo(s *session.Look) session.Farewell {
 	h.t.Helper()
 	farewell, err := s.Close(context.Background())
 	if err != nil || len(farewell.Remarks) > 0 {
@@ -392,7 +392,7 @@ func TestUndoneCodeAndReflectionAreWhatTheyWere(t *testing.T) {
 
 // hooked demands that each method said to have hooks runs other code than
 // before, in as many classes as have its name; so what is compared can differ.
-func (h *host) hooked(s *session.Session, before live.Snapshot) {
+func (h *host) hooked(s *session.Look, before live.Snapshot) {
 	h.t.Helper()
 	other := make(map[string]bool)
 	for _, line := range changed(before, h.oracle.Methods(looked...)) {

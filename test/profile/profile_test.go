@@ -1,6 +1,7 @@
 package profile_test
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"math"
@@ -12,6 +13,9 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/measure/profile"
+	"github.com/sonde-jvm/sonde/internal/session"
+	"github.com/sonde-jvm/sonde/internal/spec/pattern"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
 	"github.com/sonde-jvm/sonde/test/live"
 )
 
@@ -110,6 +114,75 @@ func (b behaviour) profile(t *testing.T, p *program, scheme profile.Scheme) {
 	if t.Failed() {
 		t.Logf("left alone: %v\nnotes: %q\nstderr: %s", result.LeftAlone, result.Notes, p.Stderr())
 	}
+}
+
+// TestProfilesBesideAnotherLook: profiles of a JVM in which another look counts and times the
+// same methods all the while are as exact as alone, one after the other, and so are the counts of
+// the other look.
+func TestProfilesBesideAnotherLook(t *testing.T) {
+	for _, jdk := range jvmtest.JDKs(t) {
+		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
+			t.Parallel()
+			p := start(t, jdk, live.Attach, "kinds", "recursion", "exceptions")
+			other, err := session.Open(t.Context(), p.PID, session.Settings{Command: "sonde count"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() {
+				if _, err := other.Close(context.Background()); err != nil {
+					t.Error(err)
+				}
+				_ = other.Release()
+			}()
+			methods, err := pattern.ParseSet("kinds.**", "recursion.**", "exceptions.**")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := other.Instrument(t.Context(), session.Wanted{Methods: methods, Flags: arena.Flat | arena.Timed | arena.Spreads}); err != nil {
+				t.Fatal(err)
+			}
+			for _, name := range []string{"kinds", "recursion", "exceptions", "kinds"} {
+				for _, scheme := range []profile.Scheme{profile.Lazy, profile.Eager} {
+					before := callsOf(t, other)
+					p.forget()
+					options := profile.Options{Roots: []string{name + ".Main.root"}, Scheme: scheme, Timing: cct.Exact, Whole: true}
+					options.In = other.Session
+					result := p.profiled(options, func() { p.turn(name, rounds, 2) })
+					truth := p.contexts()
+					for _, line := range truth.diff(contextsOf(result, result.Merged, truth.methods())) {
+						t.Errorf("%s %s: %s", name, scheme, line)
+					}
+					sound(t, result)
+					after, want := callsOf(t, other), make(map[string]int64)
+					for path, count := range truth {
+						words := strings.Fields(path)
+						want[words[len(words)-1]] += count.entered
+					}
+					for method, calls := range want {
+						if have := int64(after[method] - before[method]); have != calls {
+							t.Errorf("%s %s: the other look counted %d calls of %s, the program %d", name, scheme, have, method, calls)
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
+// callsOf returns the calls that a look has counted, by method.
+func callsOf(t *testing.T, l *session.Look) map[string]uint64 {
+	t.Helper()
+	sum, err := l.Sum()
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := make(map[string]uint64)
+	for _, m := range l.Methods() {
+		if totals := sum.Methods[m.ID]; totals != nil {
+			calls[m.Class+"."+m.Member()] += totals.Calls
+		}
+	}
+	return calls
 }
 
 // A count is of one method in one calling context.

@@ -239,7 +239,7 @@ func exercise(t *testing.T, p *program, patterns ...string) {
 
 // countedRound runs a round that nothing else disturbs: it must say what it said
 // before, and the hooks must count what the program itself counts.
-func (p *program) countedRound(s *session.Session, want []string, when string) {
+func (p *program) countedRound(s *session.Look, want []string, when string) {
 	p.t.Helper()
 	ownBefore, before := p.counts(), calls(p.t, s)
 	p.same(when, p.round(), want)
@@ -258,7 +258,7 @@ func (p *program) countedRound(s *session.Session, want []string, when string) {
 // calls is what hooks counted so far, of each method that has one, by
 // class.name(descriptor), and how many calls ended by an exception by the same
 // with "threw " before it.
-func calls(t *testing.T, s *session.Session) map[string]int64 {
+func calls(t *testing.T, s *session.Look) map[string]int64 {
 	t.Helper()
 	sum, err := s.Sum()
 	if err != nil {
@@ -281,7 +281,7 @@ func calls(t *testing.T, s *session.Session) map[string]int64 {
 // tellLeftAlone logs what has no hook, by reason. A class that the JVM refused is
 // a failure, but for those whose own initialiser had failed, which it calls
 // invalid.
-func tellLeftAlone(t *testing.T, s *session.Session) {
+func tellLeftAlone(t *testing.T, s *session.Look) {
 	t.Helper()
 	reasons, example := make(map[string]int), make(map[string]string)
 	for _, left := range s.LeftAlone() {

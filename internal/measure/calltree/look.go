@@ -89,7 +89,7 @@ func Look(ctx context.Context, options Options) (*Result, error) {
 type look struct {
 	Options
 	library *jimage.Image
-	session *session.Session
+	session *session.Look
 	result  *Result
 }
 

@@ -52,7 +52,7 @@ type HolderOptions struct {
 }
 
 // Hold applies a set to the JVM of a session.
-func Hold(ctx context.Context, s *session.Session, set *probeset.Set, o HolderOptions) (*Holder, *liveprobes.Report, error) {
+func Hold(ctx context.Context, s *session.Look, set *probeset.Set, o HolderOptions) (*Holder, *liveprobes.Report, error) {
 	h := &Holder{options: o, asked: make(chan struct{}), ended: make(map[string]liveprobes.Ending)}
 	h.Probes = liveprobes.New(s, liveprobes.Options{Flags: arena.Spreads, Notice: o.Notice, Ended: h.probeEnded})
 	report, err := h.Probes.Apply(ctx, set)

@@ -21,6 +21,8 @@ import (
 // Apply replaces the applied set. Only the differences are changed in the JVM. If the set
 // is wrong, nothing is changed.
 func (w *Probes) Apply(ctx context.Context, set *probeset.Set) (*Report, error) {
+	w.shared.turn.Lock()
+	defer w.shared.turn.Unlock()
 	w.turn.Lock()
 	defer w.turn.Unlock()
 	w.lock.Lock()
@@ -31,10 +33,7 @@ func (w *Probes) Apply(ctx context.Context, set *probeset.Set) (*Report, error) 
 }
 
 func (w *Probes) apply(ctx context.Context, set *probeset.Set) (*Report, error) {
-	w.lock.Lock()
-	numbers := maps.Clone(w.numbers)
-	w.lock.Unlock()
-	r, err := probes.NewRequest(set, numbers)
+	r, err := probes.NewRequest(set, w.shared.numbers)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +61,7 @@ func (w *Probes) apply(ctx context.Context, set *probeset.Set) (*Report, error) 
 		return nil, err
 	}
 	w.lock.Lock()
-	w.plan.Positions.Keep(r.Sequences)
+	w.shared.keep(w, r.Sequences)
 	unneeded := w.plan.UnneededPackages(w.plan.OpenTypes())
 	w.lock.Unlock()
 	return report, w.target.Follow(ctx, session.Follower{Excludes: unneeded, Loading: w.loading})
@@ -140,15 +139,16 @@ func (w *Probes) report(warnings []string) (fresh []string) {
 
 // compiled returns the plan of a request, and whether the paths of threads must be reset.
 func (w *Probes) compiled(r *probes.Request) (next *plan, reset bool, err error) {
-	positions := &probes.Positions{}
-	if w.plan != nil {
-		positions = w.plan.Positions
-	}
-	positions, reset = positions.Next(r.Sequences)
-	compiled, err := probes.Compile(w.classes, r, positions, w.options.Flags)
+	positions, reset, err := w.shared.next(w, r.Sequences)
 	if err != nil {
 		return nil, false, err
 	}
+	compiled, err := probes.Compile(w.classes, r, positions.Only(r.Sequences), w.options.Flags)
+	if err != nil {
+		return nil, false, err
+	}
+	w.shared.positions = positions
+	maps.Copy(w.shared.numbers, r.Numbers)
 	next = &plan{Plan: compiled, calls: make(map[classfile.MethodRef]int)}
 	w.addTraces(next)
 	return next, reset, nil

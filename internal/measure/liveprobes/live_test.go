@@ -3,7 +3,9 @@ package liveprobes_test
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -21,8 +23,9 @@ import (
 type shop struct {
 	t *testing.T
 	*jvmtest.Running
-	session *session.Session
+	session *session.Look
 	watch   *liveprobes.Probes
+	shared  *liveprobes.Shared
 	ended   chan liveprobes.Ending
 
 	lock    sync.Mutex
@@ -36,14 +39,14 @@ func openShop(t *testing.T, jdk jvmtest.JDK) *shop {
 		t.Fatal(err)
 	}
 	dir := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: sources, Flags: []string{"--release", "17", "-g", "-Xlint:none"}})
-	s := &shop{t: t, ended: make(chan liveprobes.Ending, 1)}
+	s := &shop{t: t, shared: liveprobes.NewShared(), ended: make(chan liveprobes.Ending, 1)}
 	s.Running = jvmtest.Start(t, jdk, jvmtest.Launch{Args: []string{"-cp", dir, "shop.Main"}})
 	s.do("web 3", "done web 3")
 	if s.session, err = session.Open(t.Context(), s.PID, session.Settings{Command: "a test"}); err != nil {
 		t.Fatal(err)
 	}
 	s.watch = liveprobes.New(s.session, liveprobes.Options{
-		Flags: arena.Spreads, Ended: func(_ string, why liveprobes.Ending) { s.ended <- why },
+		Flags: arena.Spreads, Shared: s.shared, Ended: func(_ string, why liveprobes.Ending) { s.ended <- why },
 		Notice: func(text string) {
 			s.lock.Lock()
 			defer s.lock.Unlock()
@@ -104,6 +107,83 @@ func (s *shop) expect(probe, method string, calls, timed uint64) {
 	s.t.Helper()
 	if got := s.row(probe, method); got.Calls != calls || got.Timed != timed {
 		s.t.Errorf("%s of %s: %d calls, %d timed; want %d, %d", method, probe, got.Calls, got.Timed, calls, timed)
+	}
+}
+
+// TestSeveralLooks: sets with the same methods, sequences and names begin and end in random
+// order in one JVM, and each counts exactly the calls of its own time.
+func TestSeveralLooks(t *testing.T) {
+	charge := probeset.Probe{Name: "p", Methods: spectest.Patterns("shop.Pay.charge"), Level: probeset.Count}
+	gold, below, grouped, handle := charge, charge, charge, charge
+	gold.Within, gold.When, gold.Level = spectest.Sequences("shop.Order.place >"), spectest.Expr(`$1.getTier() == "gold"`), probeset.Time
+	below.Within = spectest.Sequences("shop.Web.handle >>")
+	grouped.Within, grouped.Context = spectest.Sequences("shop.Web.handle >>"), 1
+	handle.Methods, handle.Level = spectest.Patterns("shop.Web.handle"), probeset.Time
+	kinds := []probeset.Probe{charge, gold, below, grouped, handle}
+	type look struct {
+		*liveprobes.Probes
+		session *session.Look
+		per     uint64 // calls of a round
+		want    uint64
+	}
+	for _, jdk := range jvmtest.JDKs(t) {
+		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
+			t.Parallel()
+			s := openShop(t, jdk)
+			random := rand.New(rand.NewPCG(2, uint64(jdk.Major)))
+			var looks []*look
+			end := func(at int) {
+				l := looks[at]
+				looks = slices.Delete(looks, at, at+1)
+				l.Close()
+				if _, err := l.session.Close(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				results, err := l.Results()
+				if err != nil {
+					t.Fatal(err)
+				}
+				calls := uint64(0)
+				for _, row := range results.Rows {
+					calls += row.Calls
+				}
+				if calls != l.want {
+					t.Errorf("a look counted %d calls, want %d: %+v", calls, l.want, results.Rows)
+				}
+				if err := l.session.Release(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for range jvmtest.Times(40, 400) {
+				switch {
+				case len(looks) > 0 && random.IntN(3) == 0:
+					end(random.IntN(len(looks)))
+				case len(looks) < 6:
+					joined, err := session.Open(t.Context(), s.PID, session.Settings{Command: "another test", In: s.session.Session})
+					if err != nil {
+						t.Fatal(err)
+					}
+					l := &look{session: joined}
+					l.Probes = liveprobes.New(l.session, liveprobes.Options{Shared: s.shared})
+					kind := kinds[random.IntN(len(kinds))]
+					if l.per = 2; kind.When != nil { // one customer of a round has gold
+						l.per = 1
+					}
+					if _, err := l.Apply(t.Context(), &probeset.Set{Probes: []probeset.Probe{kind}}); err != nil {
+						t.Fatal(err)
+					}
+					looks = append(looks, l)
+				}
+				rounds := uint64(random.IntN(3))
+				s.do(fmt.Sprintf("web %d", rounds), fmt.Sprintf("done web %d", rounds))
+				for _, l := range looks {
+					l.want += rounds * l.per
+				}
+			}
+			for len(looks) > 0 {
+				end(0)
+			}
+		})
 	}
 }
 

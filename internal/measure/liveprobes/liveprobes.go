@@ -22,6 +22,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/measure/calltree"
 	"github.com/sonde-jvm/sonde/internal/measure/results"
 	"github.com/sonde-jvm/sonde/internal/session"
+	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/weave/instrument"
 	"github.com/sonde-jvm/sonde/internal/weave/probes"
@@ -34,6 +35,8 @@ type Options struct {
 	Flags arena.Flags
 	// RingBytes is the size of each thread's buffer of trace records; 0 is the default.
 	RingBytes uint32
+	// Shared is what all Probes of a JVM share; nil where there is only one.
+	Shared *Shared
 	// Small includes small methods that call nothing, such as getters, in traces.
 	Small bool
 	// Notice receives messages for the user; may be nil. It must not call Probes.
@@ -72,10 +75,49 @@ type target interface {
 	SetRings(bytes, levels uint32) error
 }
 
+// Shared is what the Probes of one JVM share: a thread has one path and one list of tags.
+type Shared struct {
+	turn      sync.Mutex // held while a set is applied
+	positions *probes.Positions
+	sequences map[*Probes][]*pattern.Sequence
+	numbers   map[string]int32 // of tags, also of removed ones
+}
+
+// NewShared returns what the Probes of a JVM share.
+func NewShared() *Shared {
+	return &Shared{positions: &probes.Positions{}, sequences: make(map[*Probes][]*pattern.Sequence), numbers: make(map[string]int32)}
+}
+
+// next returns positions for the sequences of one of the Probes: see probes.Positions.Next. The
+// turn is held.
+func (s *Shared) next(of *Probes, wanted []*pattern.Sequence) (next *probes.Positions, reset bool, err error) {
+	others := s.others(of)
+	if next, reset = s.positions.Next(slices.Concat(others, wanted), others); next == nil {
+		return nil, false, errors.New("other commands use most of the elements that all sequences in a JVM can have: end some of them")
+	}
+	return next, reset, nil
+}
+
+// keep frees the positions that the Probes no longer use. The turn is held.
+func (s *Shared) keep(of *Probes, wanted []*pattern.Sequence) {
+	s.sequences[of] = wanted
+	s.positions.Keep(append(s.others(of), wanted...))
+}
+
+func (s *Shared) others(of *Probes) (others []*pattern.Sequence) {
+	for p, sequences := range s.sequences {
+		if p != of {
+			others = append(others, sequences...)
+		}
+	}
+	return others
+}
+
 // Probes keeps a set applied to one JVM. It is safe for use by several goroutines.
 type Probes struct {
 	target  target
 	options Options
+	shared  *Shared
 
 	turn    sync.Mutex // held while a set is applied
 	started bool
@@ -115,13 +157,17 @@ type beginning struct {
 }
 
 // New returns the probes of a session, none of them applied yet. It sends no request to the JVM before Apply.
-func New(s *session.Session, o Options) *Probes {
+func New(s *session.Look, o Options) *Probes {
 	return newProbes(s, jimage.OpenLibrary(s.JVM().Image), o)
 }
 
 func newProbes(t target, l *jimage.Image, o Options) *Probes {
+	shared := o.Shared
+	if shared == nil {
+		shared = NewShared()
+	}
 	return &Probes{
-		target: t, options: o, classes: probes.NewClasses(l), applied: make(map[string]instrument.Spot),
+		target: t, options: o, shared: shared, classes: probes.NewClasses(l), applied: make(map[string]instrument.Spot),
 		numbers: make(map[string]int32), traced: make(map[string]bool), began: make(map[string]beginning),
 		names: make(map[uint32]probes.SpotName), rows: make(results.Numbers),
 		bodies: callgraph.New(callgraph.Settings{Bodies: true}),
@@ -130,6 +176,10 @@ func newProbes(t target, l *jimage.Image, o Options) *Probes {
 
 // Close closes files. It does not close the session.
 func (w *Probes) Close() {
+	w.shared.turn.Lock()
+	delete(w.shared.sequences, w)
+	w.shared.positions.Keep(w.shared.others(w))
+	w.shared.turn.Unlock()
 	w.lock.Lock()
 	defer w.lock.Unlock()
 	_ = w.classes.Library.Close()
@@ -286,6 +336,8 @@ var errNoProbe = errors.New("there is no probe")
 
 // alter applies the set with one probe changed.
 func (w *Probes) alter(ctx context.Context, name string, change func(probes []probeset.Probe, at int) []probeset.Probe) error {
+	w.shared.turn.Lock()
+	defer w.shared.turn.Unlock()
 	w.turn.Lock()
 	defer w.turn.Unlock()
 	set := *w.Set()

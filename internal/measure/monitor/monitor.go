@@ -53,7 +53,7 @@ const (
 func Between(before, after *Reading, groups *Groups, o Options) *Interval {
 	i := &Interval{
 		Length: time.Duration(after.At - before.At), Rows: make([]Row, len(groups.Keys)),
-		Threads: after.Called, Lost: more(before.Lost, after.Lost),
+		Threads: after.Called, Lost: after.Lost - min(before.Lost, after.Lost),
 	}
 	rows := make(map[Key]*Row, len(groups.Keys))
 	for n, key := range groups.Keys {
@@ -65,7 +65,7 @@ func Between(before, after *Reading, groups *Groups, o Options) *Interval {
 		if len(keys) == 0 {
 			continue
 		}
-		c := since(before.Methods[id], totals)
+		c := totals.Since(before.Methods[id])
 		i.Total.totals.Add(c)
 		for _, key := range keys {
 			rows[key].totals.Add(c)
@@ -273,27 +273,6 @@ type Row struct {
 
 	totals arena.Totals
 }
-
-// since returns the difference between two readings of a method.
-func since(before, after *arena.Totals) *arena.Totals {
-	before = cmp.Or(before, &arena.Totals{})
-	c := &arena.Totals{
-		Calls: more(before.Calls, after.Calls), Threw: more(before.Threw, after.Threw), Timed: more(before.Timed, after.Timed),
-		Untimed: more(before.Untimed, after.Untimed), Nanos: more(before.Nanos, after.Nanos), LowerBound: after.LowerBound,
-	}
-	if after.Spread != nil {
-		c.Spread = after.Spread.Since(before.Spread)
-		if c.Spread.Count() > 0 {
-			c.Max = min(uint64(c.Spread.Quantile(1)), after.Max)
-		}
-	}
-	if after.Max > before.Max { // the longest call of all ended in between
-		c.Max = after.Max
-	}
-	return c
-}
-
-func more(before, after uint64) uint64 { return after - min(before, after) }
 
 // finish computes rates, means and percentiles, without the cost of reading the clock.
 func (r *Row) finish(length time.Duration, clock float64) {

@@ -17,7 +17,7 @@ import (
 // the cost of the clock drifts (RATIONALE, "How accurate are profiled times?"). It is not safe
 // for concurrent use.
 type Calibrator struct {
-	session *session.Session
+	session *session.Look
 	steps   uint32  // of the known body, so that it takes about bodyNanos; 0 until fitted
 	memory  float64 // latency of main memory
 
@@ -48,7 +48,7 @@ const (
 var errNotCalibrated = errors.New("the cost of hooks could not be measured because the JVM got too little processor time: try again, or give it more processor time")
 
 // NewCalibrator makes the first calibration, without which there are no times.
-func NewCalibrator(ctx context.Context, s *session.Session) (*Calibrator, error) {
+func NewCalibrator(ctx context.Context, s *session.Look) (*Calibrator, error) {
 	c := &Calibrator{session: s, memory: memoryLatency()}
 	for range firstTries {
 		if err := c.Measure(ctx); err != nil {

@@ -19,7 +19,7 @@ const (
 // JVM has not compiled the hooked methods. If it cannot be measured, the cost stays
 // unknown.
 type Meter struct {
-	session *session.Session
+	session *session.Look
 	flags   arena.Flags
 	period  uint32
 
@@ -30,7 +30,7 @@ type Meter struct {
 }
 
 // NewMeter returns a meter for hooks with these flags and this sampling period.
-func NewMeter(s *session.Session, flags arena.Flags, period uint32) *Meter {
+func NewMeter(s *session.Look, flags arena.Flags, period uint32) *Meter {
 	return &Meter{session: s, flags: flags, period: period}
 }
 

@@ -120,7 +120,7 @@ type ProbeCost struct {
 }
 
 // MeasureProbe measures what calls of probed methods cost in a JVM now.
-func MeasureProbe(ctx context.Context, s *session.Session) (ProbeCost, error) {
+func MeasureProbe(ctx context.Context, s *session.Look) (ProbeCost, error) {
 	thin, err := s.HookCost(ctx, arena.On|arena.Sampled|arena.Flat|arena.Spreads, ThinPeriod)
 	if err != nil {
 		return ProbeCost{}, err

@@ -97,7 +97,7 @@ type run struct {
 	Options
 	patterns *pattern.Set // of the roots
 	skip     *skipping
-	session  *session.Session
+	session  *session.Look
 	graph    *callgraph.Graph
 	library  *jimage.Image // the target's JDK on disk
 	began    time.Time

@@ -274,16 +274,11 @@ func Renumber(threads []arena.Thread, grouped func(spot uint32) bool, numbers Nu
 		for _, f := range t.Stack {
 			if key, is := keys[f.Node]; is {
 				f.ID = numbers.Of(key)
-			} else if !isMethod(f.ID) {
+			} else if !arena.IsMethod(f.ID) {
 				continue
 			}
 			stack = append(stack, f)
 		}
 		t.Stack, t.Nodes = stack, nil
 	}
-}
-
-// isMethod reports whether an ID is that of a method or a spot.
-func isMethod(id uint32) bool {
-	return id != arena.CalibrationID && id != arena.AdjustmentID && !arena.IsCaller(id) && !arena.IsLabel(id)
 }

@@ -91,7 +91,7 @@ type Progress struct {
 // A search is one search under way.
 type search struct {
 	Options
-	session *session.Session // nil until the first climb
+	session *session.Look // nil until the first climb
 	began   time.Time
 	stage   Stage
 	first   cost.Reading // before the first hook

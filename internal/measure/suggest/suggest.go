@@ -92,7 +92,7 @@ type observer struct {
 	Options
 	look      *look
 	code      *Code
-	session   *session.Session
+	session   *session.Look
 	picked    []*Candidate
 	rehearsed []*Candidate                   // those that would be chosen by the first count
 	left      map[classfile.MethodRef]string // candidates that cannot have a probe, and why

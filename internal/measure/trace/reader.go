@@ -15,19 +15,15 @@ type Reader struct {
 	Damaged uint64 // how often a ring held no valid record
 	Rings   Rings  // as of the last Count
 
-	session *session.Session
+	session *session.Look
 }
 
 // Rings holds the counters of all rings together.
-type Rings struct {
-	Opened    uint64 // transactions that have begun
-	Discarded uint64 // transactions that were not chosen
-	Dropped   uint64 // calls that found no room and were only counted
-}
+type Rings = session.RingCounters
 
 // NewReader returns a reader of the rings of a session. allow are names whose values are shown although they are those
 // of secrets; settle is how long a transaction waits for calls of other threads.
-func NewReader(s *session.Session, live *liveprobes.Probes, allow []string, settle time.Duration) *Reader {
+func NewReader(s *session.Look, live *liveprobes.Probes, allow []string, settle time.Duration) *Reader {
 	clock := Clock{Wall: time.Now(), Nanos: uint64(s.Now())}
 	return &Reader{session: s, Assembler: NewAssembler(Options{Names: live.Names, Redact: NewRedactor(allow), Clock: clock, Settle: settle})}
 }
@@ -67,25 +63,7 @@ func (r *Reader) Finish() ([]*Transaction, error) {
 }
 
 // Count reads the counters of the rings.
-func (r *Reader) Count() error {
-	rings, err := r.session.Rings()
-	if err != nil {
-		return err
-	}
-	dropped, err := r.session.Ringless()
-	if err != nil {
-		return err
-	}
-	sum := Rings{Dropped: dropped}
-	for _, ring := range rings {
-		state, err := ring.State()
-		if err != nil {
-			return err
-		}
-		sum.Opened += state.Opened
-		sum.Discarded += state.Discarded
-		sum.Dropped += state.Dropped
-	}
-	r.Rings = sum
-	return nil
+func (r *Reader) Count() (err error) {
+	r.Rings, err = r.session.RingCounters()
+	return err
 }

@@ -154,7 +154,7 @@ type Hooks struct {
 
 // NewHooks describes the hooks of a session and what putting them in cost. unmatched are
 // further patterns that match no method.
-func NewHooks(s *session.Session, i *session.Installation, cost cost.Cost, unmatched []string) *Hooks {
+func NewHooks(s *session.Look, i *session.Installation, cost cost.Cost, unmatched []string) *Hooks {
 	hooks := &Hooks{
 		Classes: s.Classes(), Methods: len(s.Methods()), Loaded: i.Loaded, Matched: i.Matched, Batches: len(i.Batches), Weavings: s.Weavings(),
 	}

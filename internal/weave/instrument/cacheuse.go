@@ -48,12 +48,12 @@ func (w *Weaver) HasCache() bool { return w.cache.cache != nil }
 func (w *Weaver) ReleaseCache() { w.cache.ended.Store(true) }
 
 // obtain finds a class in the cache or weaves it. The class is parsed once for both.
-func (w *Weaver) obtain(ctx context.Context, b *bench, class []byte, patterns Patterns, lean map[string]string) (*Outcome, *plan, error) {
+func (w *Weaver) obtain(ctx context.Context, b *bench, class []byte, pattern *Pattern, lean map[string]string) (*Outcome, *plan, error) {
 	parsed, err := b.weaver.Read(class)
 	if err != nil {
 		return nil, nil, err
 	}
-	p, err := w.newPlan(parsed, patterns, lean)
+	p, err := w.newPlan(parsed, pattern, lean)
 	if err != nil {
 		return nil, nil, err
 	}

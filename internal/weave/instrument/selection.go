@@ -41,7 +41,7 @@ type plan struct {
 }
 
 // newPlan selects for each method of a class.
-func (w *Weaver) newPlan(parsed *classfile.Class, patterns Patterns, lean map[string]string) (*plan, error) {
+func (w *Weaver) newPlan(parsed *classfile.Class, pattern *Pattern, lean map[string]string) (*plan, error) {
 	name, err := parsed.Pool.ClassName(parsed.This)
 	if err != nil {
 		return nil, fmt.Errorf("this class: %w", err)
@@ -66,7 +66,7 @@ func (w *Weaver) newPlan(parsed *classfile.Class, patterns Patterns, lean map[st
 			continue
 		}
 		if exempt == "" {
-			w.pickHook(p, m, patterns)
+			w.pickHook(p, m, pattern)
 		}
 		if p.targets.handsOff {
 			if t := w.handOffTemplate(m.MethodRef); t != nil {
@@ -77,10 +77,8 @@ func (w *Weaver) newPlan(parsed *classfile.Class, patterns Patterns, lean map[st
 		switch {
 		case exempt != "":
 			p.leave(spots, exempt)
-		case member.Access.Has(classfile.AccBridge):
-			p.leave(spots, "it is a bridge method made by the compiler, which only calls another method")
 		default:
-			p.pickSpots(m, spots)
+			p.pickSpots(m, spots, member.Access.Has(classfile.AccBridge))
 		}
 		m.LowerBound = len(m.templates) > 0 && countIsLowerBound(parsed, member)
 	}
@@ -88,9 +86,9 @@ func (w *Weaver) newPlan(parsed *classfile.Class, patterns Patterns, lean map[st
 }
 
 // pickHook adds a method's own hook and the report of calls by reflection.
-func (w *Weaver) pickHook(p *plan, m *Method, patterns Patterns) {
+func (w *Weaver) pickHook(p *plan, m *Method, pattern *Pattern) {
 	_, m.Hooked = p.targets.hooks[m.Member()]
-	if _, is := patterns.Find(m.MethodRef); is || m.Hooked {
+	if m.Hooked || pattern != nil && pattern.Methods.Match(m.MethodRef) {
 		m.Hooked = true
 		m.templates = append(m.templates, w.templates.live)
 	}
@@ -99,10 +97,12 @@ func (w *Weaver) pickHook(p *plan, m *Method, patterns Patterns) {
 	}
 }
 
-func (p *plan) pickSpots(m *Method, spots []*PlacedSpot) {
+func (p *plan) pickSpots(m *Method, spots []*PlacedSpot, isBridge bool) {
 	reason, isLean := p.lean[m.Member()]
 	for _, s := range spots {
 		switch {
+		case isBridge && !s.isSwitched:
+			p.left[s.ID] = s.LeftAlone("it is a bridge method made by the compiler, which only calls another method")
 		case !s.IsActive():
 			p.left[s.ID] = s.LeftAlone(s.reason)
 		case isLean && s.hasCode():

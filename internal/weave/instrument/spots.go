@@ -76,6 +76,9 @@ type Spot struct {
 	Context              uint8  // Watches: how many callers results are grouped by
 }
 
+// PlainKey is the key of a spot that measures all calls of a method.
+const PlainKey = "probe"
+
 // FullName identifies a spot among all spots of a session.
 func (p *Spot) FullName() string { return p.Class + "." + p.Member() + "#" + p.Key }
 
@@ -100,8 +103,10 @@ func (p *Spot) hasCode() bool {
 	return slices.ContainsFunc(p.Code, func(c weave.Lowered) bool { return c != nil })
 }
 
-// isUnconditional reports whether a spot requires no position.
-func (p *Spot) isUnconditional() bool { return p.Below|p.Direct == 0 }
+// isPlain reports whether a spot measures every call of its method, in one group.
+func (p *Spot) isPlain() bool {
+	return p.Kind == Watches && p.Form == Plain && !p.hasCode() && p.Below|p.Direct == 0 && p.Groups == 0 && p.Context == 0
+}
 
 var moments = []weave.Moment{weave.AtEntry, weave.AtReturn, weave.AtThrow}
 
@@ -127,9 +132,14 @@ type PlacedSpot struct {
 	ID          uint32
 	template    *weave.Template // with id and code; nil where the spot is refused
 	reason      string          // why it is refused
-	isPure      bool            // its code calls no method that may have a hook
-	fingerprint string          // of its code; empty without a cache
+	isSwitched  bool
+	isPure      bool   // its code calls no method that may have a hook
+	fingerprint string // of its code; empty without a cache
 }
+
+// IsSwitched reports whether the setting of the spot is in the switch table, as those of Hooks,
+// and not in the table of spots.
+func (p *PlacedSpot) IsSwitched() bool { return p.isSwitched }
 
 // IsActive reports whether the spot can have a hook.
 func (p *PlacedSpot) IsActive() bool { return p.template != nil }
@@ -156,8 +166,8 @@ func (w *Weaver) Place(p *Spot) (placed *PlacedSpot, isNew bool) {
 	w.targets.lock.Lock()
 	known := w.targets.spot(p)
 	w.targets.lock.Unlock()
-	placed = &PlacedSpot{Spot: *p, ID: w.SpotID(*p)}
-	isSame := known != nil && known.isSame(p)
+	placed = &PlacedSpot{Spot: *p, ID: w.SpotID(*p), isSwitched: w.settings.Live && p.isPlain()}
+	isSame := known != nil && known.isSame(p) && known.isSwitched == placed.isSwitched
 	if isSame && known.IsActive() {
 		placed.template, placed.isPure, placed.fingerprint = known.template, known.isPure, known.fingerprint
 	} else {
@@ -177,26 +187,29 @@ type spotTemplates struct {
 }
 
 // of returns the template of a spot and how many numbers its code may have.
-func (t *spotTemplates) of(p *Spot) (template *weave.Template, codes int) {
+func (t *templates) of(p *Spot, isLive bool) (template *weave.Template, codes int) {
+	s := &t.spots
 	switch {
 	case p.Kind == Anchors:
-		return t.anchor, 0
+		return s.anchor, 0
 	case p.Kind == Tags:
-		return t.tag, 1
-	case p.Form == Plain && !p.hasCode() && p.isUnconditional():
-		return t.plain, 0
+		return s.tag, 1
+	case p.isPlain() && isLive:
+		return t.live, 0
+	case p.Form == Plain && !p.hasCode() && p.Below|p.Direct == 0:
+		return s.plain, 0
 	case p.Form == Plain:
-		return t.watch, 1
+		return s.watch, 1
 	case p.Form == Late:
-		return t.late, 2
+		return s.late, 2
 	}
-	return t.capture, codeLength
+	return s.capture, codeLength
 }
 
 // bind returns the template of a spot with its id and code, or the reason why its code
 // cannot be bound.
 func (w *Weaver) bind(p *Spot, id uint32) (template *weave.Template, reason string) {
-	template, codes := w.templates.spots.of(p)
+	template, codes := w.templates.of(p, w.settings.Live)
 	var all [codeLength]weave.Lowered
 	for i, code := range p.Code {
 		if code == nil {

@@ -17,22 +17,20 @@ type Pattern struct {
 	Period  uint32 // of arena.Sampled
 }
 
-// Patterns are all patterns that were requested, in the order of the requests.
-type Patterns []Pattern
-
-// Find returns the first pattern that matches a method.
-func (p Patterns) Find(m classfile.MethodRef) (Pattern, bool) {
-	for _, one := range p {
-		if one.Methods.Match(m) {
-			return one, true
+// Spots returns the spots of the methods of a class that the pattern matches and that have code.
+func (p Pattern) Spots(class *classfile.Class) (spots []Spot, err error) {
+	for i := range class.Methods {
+		member := &class.Methods[i]
+		name, descriptor, err := class.MemberName(member)
+		if err != nil {
+			return nil, err
+		}
+		m := classfile.MethodRef{Class: class.Name(), Name: string(name), Descriptor: string(descriptor)}
+		if p.Methods.Match(m) && class.Find(member.Attributes, classfile.KindCode) != nil {
+			spots = append(spots, Spot{MethodRef: m, Key: PlainKey, Flags: p.Flags | arena.On, Period: p.Period})
 		}
 	}
-	return Pattern{}, false
-}
-
-// MatchClass reports whether a class may contain a method that a pattern matches.
-func (p Patterns) MatchClass(class string) bool {
-	return slices.ContainsFunc(p, func(one Pattern) bool { return one.Methods.MatchClass(class) })
+	return spots, nil
 }
 
 // A Hook is a method that gets a hook, and what the hook does. Without arena.On among
@@ -68,7 +66,6 @@ type Request struct {
 // targets are the methods that get hooks. Weaver embeds them.
 type targets struct {
 	lock       sync.Mutex
-	patterns   Patterns
 	classes    map[string]*classTargets
 	natives    map[uint32]int // how many sites call a native method, by its id
 	reflection bool           // calls by reflection are reported
@@ -124,20 +121,6 @@ func (t *targets) copyOf(name string) classTargets {
 	return c
 }
 
-// AddPattern adds the methods that a pattern matches.
-func (t *targets) AddPattern(p Pattern) {
-	t.lock.Lock()
-	defer t.lock.Unlock()
-	t.patterns = append(slices.Clone(t.patterns), p) // others may be reading the old list
-}
-
-// Patterns returns all patterns that were added.
-func (t *targets) Patterns() Patterns {
-	t.lock.Lock()
-	defer t.lock.Unlock()
-	return t.patterns
-}
-
 // AddHook adds a method. It reports whether that changes anything.
 func (t *targets) AddHook(h Hook) (isNew bool) {
 	t.lock.Lock()
@@ -175,6 +158,14 @@ func (t *targets) AddReflection() (isNew bool) {
 	defer t.lock.Unlock()
 	isNew, t.reflection = !t.reflection, true
 	return isNew
+}
+
+// RemoveReflection reverses AddReflection. It reports whether that changes anything.
+func (t *targets) RemoveReflection() (isChange bool) {
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	isChange, t.reflection = t.reflection, false
+	return isChange
 }
 
 // HasReflection reports whether calls by reflection are reported.
@@ -310,13 +301,10 @@ func (t *targets) HandingOff() []string {
 }
 
 // Setting returns what the hook of a method does, without its id; false where the method
-// is no target of a pattern or a Hook.
+// has no Hook.
 func (t *targets) Setting(m classfile.MethodRef) (arena.Probe, bool) {
 	t.lock.Lock()
 	defer t.lock.Unlock()
-	if p, is := t.patterns.Find(m); is {
-		return arena.Probe{Flags: p.Flags | arena.On, Period: p.Period}, true
-	}
 	h, is := t.of(m.Class).hooks[m.Member()]
 	return h.Probe(0), is
 }

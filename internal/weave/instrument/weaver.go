@@ -3,8 +3,8 @@
 // and a pack is built with it ahead of time. Both get the same bytes for the same
 // request, and share the cache of woven classes.
 //
-// What gets hooks is given in three ways: by patterns; singly, as a method (Hook) or as a
-// call of a native method (Site); or as spots (Spot), each of which is a probe in one
+// What gets hooks is given one by one: methods (Hook) and calls of native methods (Site) of
+// which a calling context tree is kept, and spots (Spot), each of which is a probe in one
 // method. A plan states which templates each method of a class gets. The class woven
 // according to the plan comes from the cache, or is woven now.
 //
@@ -33,6 +33,7 @@ import (
 type Settings struct {
 	Cache  *cache.Cache // where woven classes are kept; nil for none
 	Notice func(string) // receives messages for the user; may be nil
+	Live   bool         // the agent has a switch table: it has none with a pack
 }
 
 // Weaver weaves classes for the targets it was given. It is safe for concurrent use.
@@ -184,19 +185,19 @@ type Outcome struct {
 
 // Weave weaves the targeted methods of a class, or finds the woven class in the cache.
 func (w *Weaver) Weave(ctx context.Context, class []byte) (*Outcome, error) {
-	return w.WeavePatterns(ctx, class, w.Patterns())
+	return w.WeavePattern(ctx, class, nil)
 }
 
-// WeavePatterns is like Weave, but uses these patterns instead of those that were added.
-func (w *Weaver) WeavePatterns(ctx context.Context, class []byte, patterns Patterns) (*Outcome, error) {
+// WeavePattern is like Weave, but also puts hooks into the methods that a pattern matches.
+func (w *Weaver) WeavePattern(ctx context.Context, class []byte, pattern *Pattern) (*Outcome, error) {
 	b := w.benches.Get().(*bench)
 	defer w.benches.Put(b)
-	out, p, err := w.obtain(ctx, b, class, patterns, nil)
+	out, p, err := w.obtain(ctx, b, class, pattern, nil)
 	if err != nil {
 		return nil, err
 	}
 	if lean := out.leanMethods(); len(lean) > 0 {
-		if out, p, err = w.obtain(ctx, b, class, patterns, lean); err != nil {
+		if out, p, err = w.obtain(ctx, b, class, pattern, lean); err != nil {
 			return nil, err
 		}
 	}

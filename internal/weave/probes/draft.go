@@ -61,7 +61,7 @@ func NewDraft(r DraftRequest) (*Draft, error) {
 	for _, c := range r.Classes {
 		classes.Add(c)
 	}
-	positions, _ := (&Positions{}).Next(request.Sequences)
+	positions, _ := (&Positions{}).Next(request.Sequences, nil)
 	p, err := Compile(classes, request, positions, r.Flags)
 	if err != nil {
 		return nil, err

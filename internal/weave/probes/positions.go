@@ -28,14 +28,19 @@ type run struct {
 
 // Next returns the positions of sequences, and whether the paths of threads must be reset
 // because positions get another meaning. Sequences that have positions keep them, unless
-// there is no space for the others then. The sequences have at most mostPositions elements.
-func (p *Positions) Next(wanted []*pattern.Sequence) (next *Positions, reset bool) {
+// there is no space for the others then. The sequences have at most mostPositions elements,
+// with those that others use: these must keep their positions, and next is nil where there is
+// no space then.
+func (p *Positions) Next(wanted, others []*pattern.Sequence) (next *Positions, reset bool) {
 	next = &Positions{ever: p.ever}
 	for _, r := range p.runs {
 		r.texts = slices.Clone(r.texts)
 		next.runs = append(next.runs, r)
 	}
 	if !next.place(wanted) {
+		if len(others) > 0 {
+			return nil, false
+		}
 		next = &Positions{}
 		next.place(wanted)
 		next.ever |= p.ever
@@ -66,6 +71,17 @@ func (p *Positions) place(wanted []*pattern.Sequence) bool {
 		}
 	}
 	return true
+}
+
+// Only returns the positions of some of the sequences.
+func (p *Positions) Only(wanted []*pattern.Sequence) *Positions {
+	only := &Positions{ever: p.ever}
+	for _, r := range p.runs {
+		r.texts = slices.Clone(r.texts)
+		only.runs = append(only.runs, r)
+	}
+	only.Keep(wanted)
+	return only
 }
 
 // Keep removes all sequences but these, and the elements that none of these has.

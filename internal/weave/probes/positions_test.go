@@ -76,7 +76,7 @@ func TestNextPositions(t *testing.T) {
 		{[]string{"x.X.x"}, 1, true},
 	} {
 		wanted := sequences(t, step.sequences...)
-		next, reset := p.Next(wanted)
+		next, reset := p.Next(wanted, nil)
 		next.Keep(wanted)
 		if next.used() != step.used || reset != step.reset {
 			t.Errorf("%q: positions %b, reset %t; want %b, %t", step.sequences, next.used(), reset, step.used, step.reset)

@@ -52,7 +52,7 @@ func (a *Arena) Sum(now int64) (*Summary, error) {
 			s.of(id).Threw += threw
 		})
 		s.Dropped = w.u64(headerDropped)
-		maps.DeleteFunc(s.Methods, func(id uint32, _ *Totals) bool { return isNoMethod(id) })
+		maps.DeleteFunc(s.Methods, func(id uint32, _ *Totals) bool { return !IsMethod(id) })
 		return a.lowerBounds.each(m, func(id uint32) { s.of(id).LowerBound = true })
 	})
 	if err != nil {
@@ -91,6 +91,42 @@ func (t *Totals) Add(other *Totals) {
 	t.LowerBound = t.LowerBound || other.LowerBound
 }
 
+// Since returns what was counted after an earlier reading, which may be nil. Calls that run now
+// are all included.
+func (t *Totals) Since(earlier *Totals) *Totals {
+	if earlier == nil {
+		earlier = &Totals{}
+	}
+	c := &Totals{
+		Calls: since(earlier.Calls, t.Calls), Timed: since(earlier.Timed, t.Timed), Nanos: since(earlier.Nanos, t.Nanos), Self: t.Self - earlier.Self,
+		Threw: since(earlier.Threw, t.Threw), Active: t.Active, Running: t.Running, Untimed: since(earlier.Untimed, t.Untimed),
+		Undecided: since(earlier.Undecided, t.Undecided), LowerBound: t.LowerBound,
+	}
+	if t.Spread != nil {
+		c.Spread = t.Spread.Since(earlier.Spread)
+		if c.Spread.Count() > 0 {
+			c.Max = min(uint64(c.Spread.Quantile(1)), t.Max)
+		}
+	}
+	if t.Max > earlier.Max { // the longest call of all ended in between
+		c.Max = t.Max
+	}
+	return c
+}
+
+// Since returns what was counted in the node after an earlier reading.
+func (n Node) Since(earlier Node) Node {
+	later, before := Totals{}, Totals{}
+	later.addNode(n)
+	before.addNode(earlier)
+	c := later.Since(&before)
+	n.Calls, n.Timed, n.Nanos, n.Self, n.Threw, n.Max, n.Undecided, n.Spread = c.Calls, c.Timed, c.Nanos, c.Self, c.Threw, c.Max, c.Undecided, c.Spread
+	n.Squares, n.Missed = n.Squares-earlier.Squares, since(earlier.Missed, n.Missed)
+	return n
+}
+
+func since(before, after uint64) uint64 { return after - min(before, after) }
+
 func (t *Totals) addNode(n Node) {
 	t.Add(&Totals{
 		Calls: n.Calls, Timed: n.Timed, Nanos: n.Nanos, Self: n.Self,
@@ -106,7 +142,7 @@ func (s *Summary) addThread(w *walk, block uint64, now int64) {
 			return
 		}
 		n := w.node(ref, node)
-		called = called || !isNoMethod(n.ID)
+		called = called || IsMethod(n.ID)
 		if w.isBelowCaller(n, root) {
 			n.Calls = 0 // its method's node has them
 		}
@@ -132,9 +168,9 @@ func (s *Summary) addThread(w *walk, block uint64, now int64) {
 	})
 }
 
-// isNoMethod reports whether an ID is not that of a method.
-func isNoMethod(id uint32) bool {
-	return id == CalibrationID || id == AdjustmentID || IsCaller(id) || IsLabel(id)
+// IsMethod reports whether an ID is that of a method or a spot.
+func IsMethod(id uint32) bool {
+	return id != CalibrationID && id != AdjustmentID && !IsCaller(id) && !IsLabel(id)
 }
 
 // isBelowCaller reports whether a node counts the calls by one caller.

@@ -1,0 +1,131 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/sonde-jvm/sonde/internal/jvmtest"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
+	"github.com/sonde-jvm/sonde/test/live"
+)
+
+// join begins another look.
+func join(t *testing.T, l *Look, command string) *Look {
+	t.Helper()
+	another, err := Open(t.Context(), l.JVM().PID, Settings{Command: command, In: l.Session})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return another
+}
+
+// calls returns the calls of all methods of a look, by name.
+func calls(t *testing.T, l *Look) map[string]uint64 {
+	t.Helper()
+	sum, err := l.Sum()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := make(map[string]uint64)
+	for _, m := range l.MethodsSoFar() {
+		if totals := sum.Methods[m.ID]; totals != nil && totals.Calls > 0 {
+			all[m.String()] += totals.Calls
+		}
+	}
+	return all
+}
+
+// TestLooksShareHooks: looks with overlapping patterns begin and end in random order, and each
+// counts exactly the calls of its own time.
+func TestLooksShareHooks(t *testing.T) {
+	onJDKs(t, func(t *testing.T, jdk jvmtest.JDK) {
+		p := live.Start(t, jdk, live.Attach, live.Calls)
+		p.Run(1)
+		first := open(t, p)
+		put(t, first, arena.On|arena.Flat, "calls.**")
+		p.Run(1)
+		round := calls(t, first) // of one round
+		if len(round) < 3 {
+			t.Fatalf("a round calls %v", round)
+		}
+		type one struct {
+			*Look
+			want   map[string]uint64
+			passes func(name string) bool
+		}
+		isPart := func(name string) bool { return strings.HasPrefix(name, "calls.Plain.o") }
+		kinds := []struct {
+			patterns []string
+			passes   func(name string) bool
+			flags    arena.Flags
+		}{
+			{[]string{"calls.**"}, func(string) bool { return true }, arena.On | arena.Flat},
+			{[]string{"calls.**", "!calls.Plain.o*"}, func(name string) bool { return !isPart(name) }, arena.On | arena.Flat | arena.Timed},
+			{[]string{"calls.Plain.o*"}, isPart, arena.On | arena.Flat | arena.Timed | arena.Spreads},
+			{[]string{"calls.**"}, func(string) bool { return true }, arena.On | arena.Flat | arena.Sampled},
+		}
+		random := rand.New(rand.NewPCG(1, uint64(jdk.Major)))
+		var looks []*one
+		end := func(at int) {
+			l := looks[at]
+			looks = append(looks[:at:at], looks[at+1:]...)
+			if _, err := l.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if have := calls(t, l.Look); fmt.Sprint(have) != fmt.Sprint(l.want) {
+				t.Fatalf("a look counted %v, want %v", have, l.want)
+			}
+			if err := l.Release(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range jvmtest.Times(40, 400) {
+			switch {
+			case len(looks) > 0 && random.IntN(3) == 0:
+				end(random.IntN(len(looks)))
+			case len(looks) < 5:
+				kind := kinds[random.IntN(len(kinds))]
+				l := &one{join(t, first, "sonde count"), make(map[string]uint64), kind.passes}
+				put(t, l.Look, kind.flags, kind.patterns...)
+				looks = append(looks, l)
+			}
+			rounds := random.IntN(3)
+			p.Run(rounds)
+			for _, l := range looks {
+				for name, n := range round {
+					if l.passes(name) && rounds > 0 {
+						l.want[name] += n * uint64(rounds)
+					}
+				}
+			}
+		}
+		for len(looks) > 0 {
+			end(len(looks) - 1)
+		}
+	})
+}
+
+// TestOneTree: only one look can have hooks that keep trees.
+func TestOneTree(t *testing.T) {
+	onJDKs(t, func(t *testing.T, jdk jvmtest.JDK) {
+		p := live.Start(t, jdk, live.Attach, live.Calls)
+		first := open(t, p)
+		second := join(t, first, "sonde walk")
+		put(t, first, arena.On|arena.Flat, "calls.**")
+		m := first.Methods()[0].MethodRef
+		request := Request{Hooks: []Hook{{MethodRef: m, Flags: arena.On}}}
+		if _, err := first.Hook(t.Context(), request); err != nil {
+			t.Fatal(err)
+		}
+		var busy *BusyError
+		if _, err := second.Hook(t.Context(), request); !errors.As(err, &busy) || busy.Command != "sonde test" {
+			t.Fatalf("have %v", err)
+		}
+		if _, err := second.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
