@@ -316,6 +316,11 @@ func (s *Session) prefetch(ctx context.Context, wanted func(class string) bool, 
 	if err != nil {
 		return nil, s.explain(err)
 	}
+	return s.prefetchOf(ctx, classes, wanted, named)
+}
+
+// prefetchOf is prefetch with the list of the loaded classes.
+func (s *Session) prefetchOf(ctx context.Context, classes []control.Class, wanted, named func(class string) bool) ([]LoadedClass, error) {
 	fetched, err := s.fetchUnknown(ctx, classes, wanted)
 	if err != nil {
 		return nil, err

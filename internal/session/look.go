@@ -146,17 +146,17 @@ func (l *Look) Instrument(ctx context.Context, wanted Wanted) (*Installation, er
 	if err := l.Follow(ctx, follower); err != nil {
 		return nil, err
 	}
+	classes, err := l.peer.List(ctx)
+	if err != nil {
+		return nil, l.explain(err)
+	}
 	captured := len(l.Captured().Batches)
-	if _, err := l.prefetch(ctx, wanted.Methods.MatchClass, wanted.Methods.MatchClass); err != nil {
+	if _, err := l.prefetchOf(ctx, classes, wanted.Methods.MatchClass, wanted.Methods.MatchClass); err != nil {
 		return nil, err
 	}
 	loaded, err := l.Known(ctx)
 	if err != nil {
 		return nil, err
-	}
-	classes, err := l.peer.List(ctx)
-	if err != nil {
-		return nil, l.explain(err)
 	}
 	matched := 0
 	var change Change
@@ -184,9 +184,6 @@ func (l *Look) Instrument(ctx context.Context, wanted Wanted) (*Installation, er
 // matches returns the spots of the methods of a class that the patterns match. The first pattern
 // that matches a method decides what its hook does.
 func (l *Look) matches(file []byte) (spots []instrument.Spot) {
-	l.looks.lock.Lock()
-	patterns := l.patterns
-	l.looks.lock.Unlock()
 	class, err := classfile.Parse(file)
 	if err != nil {
 		return nil // the JVM says why it does not load it
@@ -194,7 +191,7 @@ func (l *Look) matches(file []byte) (spots []instrument.Spot) {
 	known := make(map[classfile.MethodRef]bool)
 	l.looks.lock.Lock()
 	defer l.looks.lock.Unlock()
-	for _, one := range patterns {
+	for _, one := range l.patterns {
 		if !one.Methods.MatchClass(class.Name()) {
 			continue
 		}

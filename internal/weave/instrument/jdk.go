@@ -9,16 +9,18 @@ import (
 	"github.com/sonde-jvm/sonde/internal/weave"
 )
 
+const switchesThreads = "it starts and switches virtual threads: a hook in it could not tell on which thread it runs"
+
 // exempt lists classes that must never get hooks, by internal name; a name that ends in
 // / or * stands for all names with that prefix.
 var exempt = []struct{ name, reason string }{
 	{"java/lang/Thread", "hooks call it to find their thread"},
-	{"java/lang/BaseVirtualThread", "it starts and switches virtual threads: a hook in it could not tell on which thread it runs"},
-	{"java/lang/VirtualThread*", "it starts and switches virtual threads: a hook in it could not tell on which thread it runs"},
-	{"java/lang/ThreadBuilders*", "it starts and switches virtual threads: a hook in it could not tell on which thread it runs"},
-	{"jdk/internal/vm/Continuation*", "it starts and switches virtual threads: a hook in it could not tell on which thread it runs"},
-	{"jdk/internal/vm/StackChunk*", "it starts and switches virtual threads: a hook in it could not tell on which thread it runs"},
-	{"jdk/internal/vm/ThreadContainer*", "it starts and switches virtual threads: a hook in it could not tell on which thread it runs"},
+	{"java/lang/BaseVirtualThread", switchesThreads},
+	{"java/lang/VirtualThread*", switchesThreads},
+	{"java/lang/ThreadBuilders*", switchesThreads},
+	{"jdk/internal/vm/Continuation*", switchesThreads},
+	{"jdk/internal/vm/StackChunk*", switchesThreads},
+	{"jdk/internal/vm/ThreadContainer*", switchesThreads},
 	{"jdk/internal/vm/annotation/", "hooks use it"},
 	{"jdk/internal/event/", "the flight recorder rewrites it, and the JVM prints a warning if the rewritten code is missing"},
 	{"jdk/internal/misc/Unsafe", "hooks use it"},
