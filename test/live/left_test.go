@@ -750,12 +750,14 @@ func TestCyclesLeaveNoByte(t *testing.T) {
 		h.cycle(few)
 		first := h.occupied()
 		h.cycle(few)
-		second := h.occupied()
-		grown := second.Metaspace - first.Metaspace
-		h.t.Logf("bytes of Metaspace for %d attaches: %d by an empty agent, %d by Sonde with hooks", few, kept, grown)
-		if grown > max(kept, madeOnce) {
-			h.t.Errorf("%d cycles leave %d bytes, %d attaches of an empty agent %d", few, grown, few, kept)
-		}
+		// The last agent's loader can be unloaded when its threads have left the JVM, just after they have ended.
+		var second live.Footprint
+		h.await("Metaspace is as small as before", func() bool {
+			second = h.occupied()
+			grown := second.Metaspace - first.Metaspace
+			h.t.Logf("bytes of Metaspace for %d attaches: %d by an empty agent, %d by Sonde with hooks", few, kept, grown)
+			return grown <= max(kept, madeOnce)
+		})
 		h.same("descriptors", first.Descriptors, second.Descriptors)
 		if first.Threads != second.Threads {
 			h.t.Errorf("%d threads, then %d", first.Threads, second.Threads)

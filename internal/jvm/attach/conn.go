@@ -185,15 +185,18 @@ func (c *Conn) LoadAgent(ctx context.Context, jar, options string) error {
 		options = "=" + options
 	}
 	for began, pause := time.Now(), firstPause; ; pause = min(2*pause, longestPause) {
-		reply, err := c.Execute(ctx, "load", "instrument", "false", jar+options)
-		if err != nil {
-			return err
-		}
-		if !isBooting(reply) {
-			return c.agentError(jar, reply)
+		// JDK 17 and older reply that they started an agent, and do not, until they are live.
+		if c.target.started() || c.jvm.Uptime() > bootLimit {
+			reply, err := c.Execute(ctx, "load", "instrument", "false", jar+options)
+			if err != nil {
+				return err
+			}
+			if !isBooting(reply) {
+				return c.agentError(jar, reply)
+			}
 		}
 		if time.Since(began) > bootLimit {
-			return c.fail(ErrAgent, "its modules are not initialized yet; try again when it has started", nil)
+			return c.fail(ErrAgent, "it is still starting; try again when it has started", nil)
 		}
 		if process.Pause(ctx, pause) != nil {
 			return context.Cause(ctx)
@@ -201,7 +204,7 @@ func (c *Conn) LoadAgent(ctx context.Context, jar, options string) error {
 	}
 }
 
-// bootLimit bounds the time from when a JVM answers until its modules are initialized, which agents need.
+// bootLimit bounds the time from when a JVM answers until it is live, with its modules, which agents need.
 // Most JVMs take tens of milliseconds.
 const bootLimit = 5 * time.Second
 
@@ -255,6 +258,8 @@ type target interface {
 	ask() (withdraw func(), err error)
 	// alive reports whether the process is still running.
 	alive() bool
+	// started reports whether a thread runs that HotSpot starts just after its live phase has begun.
+	started() bool
 	close()
 }
 

@@ -60,8 +60,9 @@ func (f *fake) ask() (func(), error) {
 	return func() { f.withdrawn++ }, f.askErr
 }
 
-func (f *fake) alive() bool { return !f.dead }
-func (f *fake) close()      { f.closed = true }
+func (f *fake) alive() bool   { return !f.dead }
+func (f *fake) started() bool { return true }
+func (f *fake) close()        { f.closed = true }
 
 func replies(text string) func(string) *string {
 	return func(string) *string { return &text }

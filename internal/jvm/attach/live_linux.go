@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -60,6 +63,14 @@ func (l *live) close() {
 
 func (l *live) alive() bool {
 	return l.handle >= 0 && !errors.Is(unix.PidfdSendSignal(l.handle, 0, nil, 0), unix.ESRCH) && l.host.Same(l.jvm)
+}
+
+func (l *live) started() bool {
+	names, err := filepath.Glob(l.host.Path(l.jvm.PID, "task") + "/*/comm")
+	return err == nil && slices.ContainsFunc(names, func(name string) bool {
+		text, err := os.ReadFile(name)
+		return err == nil && strings.HasPrefix(string(text), "VM Periodic Tas")
+	})
 }
 
 // dial opens the socket with the identity of the JVM's user, because the JVM answers only that user and root,
