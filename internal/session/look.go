@@ -68,6 +68,9 @@ type looks struct {
 	traces   *Look            // that uses the rings; nil if none
 	isOld    bool             // there was another look before those in the list
 	used     map[uint32]*Look // by the ids of hooks that looks have or had: the last look, if no other has had it since
+	attached map[any]any
+	isEnding bool          // no look can begin any more
+	left     chan struct{} // closed when the session has ended and the JVM is left
 }
 
 // A BusyError says that a look cannot have what another one uses.
@@ -80,6 +83,7 @@ func (e *BusyError) Error() string {
 	return fmt.Sprintf("%s is already %s in this JVM, which one command at a time can do: end that one first", e.Command, e.What)
 }
 
+// look begins a look; nil if the last one is just ending the session.
 func (s *Session) look(settings Settings) *Look {
 	l := &Look{
 		Session: s, settings: settings, ids: make(map[uint32]bool), live: make(map[uint32]bool), ended: make(map[uint32]*arena.Totals),
@@ -88,6 +92,9 @@ func (s *Session) look(settings Settings) *Look {
 	}
 	s.looks.lock.Lock()
 	defer s.looks.lock.Unlock()
+	if s.looks.isEnding {
+		return nil
+	}
 	s.looks.all = append(s.looks.all, l)
 	return l
 }
@@ -799,12 +806,17 @@ func (l *Look) countRings() (sum RingCounters, err error) {
 func (l *Look) Close(ctx context.Context) (Farewell, error) {
 	ctx = context.WithoutCancel(ctx)
 	l.looks.lock.Lock()
+	if l.isClosed {
+		l.looks.lock.Unlock()
+		return Farewell{}, nil
+	}
 	l.isClosed = true
-	isLast := !slices.ContainsFunc(l.looks.all, func(other *Look) bool { return !other.isClosed })
+	isLast := l.looks.endIfLast()
 	all := l.wants.request()
 	l.follower = nil
 	l.looks.lock.Unlock()
 	if isLast {
+		defer close(l.looks.left)
 		return l.Session.close(ctx)
 	}
 	begin := time.Now()
@@ -826,6 +838,15 @@ func (l *Look) Close(ctx context.Context) (Farewell, error) {
 	return farewell, err
 }
 
+// endIfLast reports, once, that no look is left but closed ones.
+func (o *looks) endIfLast() bool {
+	if o.isEnding || slices.ContainsFunc(o.all, func(l *Look) bool { return !l.isClosed }) {
+		return false
+	}
+	o.isEnding = true
+	return true
+}
+
 // request returns everything that a look wants.
 func (w *wants) request() Request {
 	all := Request{
@@ -843,7 +864,11 @@ func (l *Look) Release() error {
 	l.looks.lock.Lock()
 	l.looks.all, l.looks.isOld = slices.DeleteFunc(l.looks.all, func(other *Look) bool { return other == l }), true
 	isLast := len(l.looks.all) == 0
+	hangsUp := l.looks.endIfLast() // it was not closed
 	l.looks.lock.Unlock()
+	if hangsUp {
+		defer close(l.looks.left)
+	}
 	if !isLast {
 		return nil
 	}

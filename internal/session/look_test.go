@@ -15,9 +15,9 @@ import (
 // join begins another look.
 func join(t *testing.T, l *Look, command string) *Look {
 	t.Helper()
-	another, err := Open(t.Context(), l.JVM().PID, Settings{Command: command, In: l.Session})
-	if err != nil {
-		t.Fatal(err)
+	another := l.Session.look(Settings{Command: command})
+	if another == nil {
+		t.Fatal("the session is ending")
 	}
 	return another
 }

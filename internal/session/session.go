@@ -52,7 +52,7 @@ type Settings struct {
 	Notice  func(string)  // receives messages for the user; may be nil
 	Waiting func(string)  // receives what a slow Close waits for, every few seconds; may be nil
 	Cache   *cache.Cache  // where woven classes are kept; nil for none
-	In      *Session      // the session that gets another look; nil to begin one
+	In      *Sessions     // the sessions that commands of this process share; nil for a session of its own
 }
 
 // A Session observes one JVM, which no other Sonde can hold meanwhile.
@@ -84,14 +84,15 @@ var (
 )
 
 // Open opens a session with a JVM and returns its first look: the agent is loaded, an arena
-// is mapped, and nothing is woven yet. With Settings.In it begins a look in that session.
+// is mapped, and nothing is woven yet. If Settings.In has a session with this JVM, it begins a
+// look in that session.
 func Open(ctx context.Context, pid int, settings Settings) (*Look, error) {
-	s := settings.In
-	if s == nil {
-		var err error
-		if s, err = openSession(ctx, pid, settings); err != nil {
-			return nil, err
-		}
+	if settings.In != nil {
+		return settings.In.look(ctx, pid, settings)
+	}
+	s, err := openSession(ctx, pid, settings)
+	if err != nil {
+		return nil, err
 	}
 	return s.look(settings), nil
 }
@@ -102,7 +103,7 @@ func openSession(ctx context.Context, pid int, settings Settings) (opened *Sessi
 		return nil, &NoSuchJVM{PID: pid, Cause: err}
 	}
 	s := &Session{jvm: jvm, settings: settings}
-	s.looks.used = make(map[uint32]*Look)
+	s.looks.used, s.looks.left = make(map[uint32]*Look), make(chan struct{})
 	s.state.init()
 	begun := s // opened is nil where an error is returned
 	defer func() {

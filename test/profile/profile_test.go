@@ -124,7 +124,8 @@ func TestProfilesBesideAnotherLook(t *testing.T) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()
 			p := start(t, jdk, live.Attach, "kinds", "recursion", "exceptions")
-			other, err := session.Open(t.Context(), p.PID, session.Settings{Command: "sonde count"})
+			var shared session.Sessions
+			other, err := session.Open(t.Context(), p.PID, session.Settings{Command: "sonde count", In: &shared})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -146,7 +147,7 @@ func TestProfilesBesideAnotherLook(t *testing.T) {
 					before := callsOf(t, other)
 					p.forget()
 					options := profile.Options{Roots: []string{name + ".Main.root"}, Scheme: scheme, Timing: cct.Exact, Whole: true}
-					options.In = other.Session
+					options.In = &shared
 					result := p.profiled(options, func() { p.turn(name, rounds, 2) })
 					truth := p.contexts()
 					for _, line := range truth.diff(contextsOf(result, result.Merged, truth.methods())) {

@@ -75,7 +75,7 @@ func compileShop(t *testing.T, jdk jvmtest.JDK) string {
 // watch applies probes to the fake. Messages for the user are added to notices.
 func (f *fake) watch(t *testing.T, notices *[]string) *Probes {
 	t.Helper()
-	w := newProbes(f, theLibrary(f.image), Options{Notice: func(text string) {
+	w := newProbes(f, theLibrary(f.image), newShared(), Options{Notice: func(text string) {
 		if notices != nil {
 			*notices = append(*notices, text)
 		}

@@ -25,7 +25,7 @@ type shop struct {
 	*jvmtest.Running
 	session *session.Look
 	watch   *liveprobes.Probes
-	shared  *liveprobes.Shared
+	looks   session.Sessions
 	ended   chan liveprobes.Ending
 
 	lock    sync.Mutex
@@ -39,14 +39,14 @@ func openShop(t *testing.T, jdk jvmtest.JDK) *shop {
 		t.Fatal(err)
 	}
 	dir := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: sources, Flags: []string{"--release", "17", "-g", "-Xlint:none"}})
-	s := &shop{t: t, shared: liveprobes.NewShared(), ended: make(chan liveprobes.Ending, 1)}
+	s := &shop{t: t, ended: make(chan liveprobes.Ending, 1)}
 	s.Running = jvmtest.Start(t, jdk, jvmtest.Launch{Args: []string{"-cp", dir, "shop.Main"}})
 	s.do("web 3", "done web 3")
-	if s.session, err = session.Open(t.Context(), s.PID, session.Settings{Command: "a test"}); err != nil {
+	if s.session, err = session.Open(t.Context(), s.PID, session.Settings{Command: "a test", In: &s.looks}); err != nil {
 		t.Fatal(err)
 	}
 	s.watch = liveprobes.New(s.session, liveprobes.Options{
-		Flags: arena.Spreads, Shared: s.shared, Ended: func(_ string, why liveprobes.Ending) { s.ended <- why },
+		Flags: arena.Spreads, Ended: func(_ string, why liveprobes.Ending) { s.ended <- why },
 		Notice: func(text string) {
 			s.lock.Lock()
 			defer s.lock.Unlock()
@@ -159,12 +159,12 @@ func TestSeveralLooks(t *testing.T) {
 				case len(looks) > 0 && random.IntN(3) == 0:
 					end(random.IntN(len(looks)))
 				case len(looks) < 6:
-					joined, err := session.Open(t.Context(), s.PID, session.Settings{Command: "another test", In: s.session.Session})
+					joined, err := session.Open(t.Context(), s.PID, session.Settings{Command: "another test", In: &s.looks})
 					if err != nil {
 						t.Fatal(err)
 					}
 					l := &look{session: joined}
-					l.Probes = liveprobes.New(l.session, liveprobes.Options{Shared: s.shared})
+					l.Probes = liveprobes.New(l.session, liveprobes.Options{})
 					kind := kinds[random.IntN(len(kinds))]
 					if l.per = 2; kind.When != nil { // one customer of a round has gold
 						l.per = 1

@@ -35,8 +35,6 @@ type Options struct {
 	Flags arena.Flags
 	// RingBytes is the size of each thread's buffer of trace records; 0 is the default.
 	RingBytes uint32
-	// Shared is what all Probes of a JVM share; nil where there is only one.
-	Shared *Shared
 	// Small includes small methods that call nothing, such as getters, in traces.
 	Small bool
 	// Notice receives messages for the user; may be nil. It must not call Probes.
@@ -75,22 +73,25 @@ type target interface {
 	SetRings(bytes, levels uint32) error
 }
 
-// Shared is what the Probes of one JVM share: a thread has one path and one list of tags.
-type Shared struct {
+// shared is what the Probes of one JVM share: a thread has one path and one list of tags.
+type shared struct {
 	turn      sync.Mutex // held while a set is applied
 	positions *probes.Positions
 	sequences map[*Probes][]*pattern.Sequence
 	numbers   map[string]int32 // of tags, also of removed ones
 }
 
-// NewShared returns what the Probes of a JVM share.
-func NewShared() *Shared {
-	return &Shared{positions: &probes.Positions{}, sequences: make(map[*Probes][]*pattern.Sequence), numbers: make(map[string]int32)}
+// sharedKey is the key under which a session has it.
+type sharedKey struct{}
+
+// newShared returns what the Probes of a JVM share.
+func newShared() *shared {
+	return &shared{positions: &probes.Positions{}, sequences: make(map[*Probes][]*pattern.Sequence), numbers: make(map[string]int32)}
 }
 
 // next returns positions for the sequences of one of the Probes: see probes.Positions.Next. The
 // turn is held.
-func (s *Shared) next(of *Probes, wanted []*pattern.Sequence) (next *probes.Positions, reset bool, err error) {
+func (s *shared) next(of *Probes, wanted []*pattern.Sequence) (next *probes.Positions, reset bool, err error) {
 	others := s.others(of)
 	if next, reset = s.positions.Next(slices.Concat(others, wanted), others); next == nil {
 		return nil, false, errors.New("other commands use most of the elements that all sequences in a JVM can have: end some of them")
@@ -99,12 +100,12 @@ func (s *Shared) next(of *Probes, wanted []*pattern.Sequence) (next *probes.Posi
 }
 
 // keep frees the positions that the Probes no longer use. The turn is held.
-func (s *Shared) keep(of *Probes, wanted []*pattern.Sequence) {
+func (s *shared) keep(of *Probes, wanted []*pattern.Sequence) {
 	s.sequences[of] = wanted
 	s.positions.Keep(append(s.others(of), wanted...))
 }
 
-func (s *Shared) others(of *Probes) (others []*pattern.Sequence) {
+func (s *shared) others(of *Probes) (others []*pattern.Sequence) {
 	for p, sequences := range s.sequences {
 		if p != of {
 			others = append(others, sequences...)
@@ -117,7 +118,7 @@ func (s *Shared) others(of *Probes) (others []*pattern.Sequence) {
 type Probes struct {
 	target  target
 	options Options
-	shared  *Shared
+	shared  *shared
 
 	turn    sync.Mutex // held while a set is applied
 	started bool
@@ -158,16 +159,13 @@ type beginning struct {
 
 // New returns the probes of a session, none of them applied yet. It sends no request to the JVM before Apply.
 func New(s *session.Look, o Options) *Probes {
-	return newProbes(s, jimage.OpenLibrary(s.JVM().Image), o)
+	common := s.Attached(sharedKey{}, func() any { return newShared() }).(*shared)
+	return newProbes(s, jimage.OpenLibrary(s.JVM().Image), common, o)
 }
 
-func newProbes(t target, l *jimage.Image, o Options) *Probes {
-	shared := o.Shared
-	if shared == nil {
-		shared = NewShared()
-	}
+func newProbes(t target, l *jimage.Image, common *shared, o Options) *Probes {
 	return &Probes{
-		target: t, options: o, shared: shared, classes: probes.NewClasses(l), applied: make(map[string]instrument.Spot),
+		target: t, options: o, shared: common, classes: probes.NewClasses(l), applied: make(map[string]instrument.Spot),
 		numbers: make(map[string]int32), traced: make(map[string]bool), began: make(map[string]beginning),
 		names: make(map[uint32]probes.SpotName), rows: make(results.Numbers),
 		bodies: callgraph.New(callgraph.Settings{Bodies: true}),

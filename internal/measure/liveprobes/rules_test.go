@@ -201,7 +201,7 @@ func (s *shy) Prefetch(ctx context.Context, wanted, named func(class string) boo
 // that fits no method of other classes is still an error.
 func TestRulesKeepHandsOff(t *testing.T) {
 	f := &shy{fake: newFake(t)}
-	w := newProbes(f, theLibrary(f.image), Options{})
+	w := newProbes(f, theLibrary(f.image), newShared(), Options{})
 	set := &probeset.Set{Probes: []probeset.Probe{probeOf("all", "shop.*.*")}, Weave: []probeset.Rule{ruleOf(probeset.Never, "shop.Pay"), ruleOf(probeset.Load, "shop.Order")}}
 	apply(t, w, set)
 	if slices.Contains(f.touched, "shop/Pay") || slices.Contains(f.touched, "shop/Order") || !slices.Contains(f.touched, "shop/Web") {
