@@ -2,13 +2,12 @@ package cli
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
-	"os/exec"
 	"strconv"
 	"strings"
 	"time"
@@ -21,6 +20,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/report"
 	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/report/format"
+	"github.com/sonde-jvm/sonde/internal/service"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 )
 
@@ -33,7 +33,9 @@ type applyCommand struct {
 	yes        bool
 	end        bool
 	background bool
-	ready      bool // another Sonde waits until the set is applied
+	noService  bool
+	text       []byte // of the file
+	command    *cobra.Command
 	duration   time.Duration
 	interval   time.Duration
 	paced      bool // --interval was given
@@ -50,23 +52,25 @@ func newApply(s streams) *cobra.Command {
 		Long:    applyLong,
 		Example: applyExamples,
 		Args:    exactly("PID"),
-		RunE:    checkAndRun(c),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c.background, c.noService = isSet(cmd, "background"), isSet(cmd, "no-service")
+			c.command = cmd
+			return checkAndRun(c)(cmd, args)
+		},
 	}
 	flags := command.Flags()
 	flags.StringVarP(&c.file, "file", "f", "", "`FILE` of probes; - reads standard input")
 	flags.BoolVar(&c.dryRun, "dry-run", false, "show what would change without changing anything")
 	flags.BoolVar(&c.yes, "yes", false, "do not ask before changes")
 	flags.BoolVar(&c.end, "end", false, "end the sonde apply that holds the JVM")
-	flags.BoolVar(&c.background, "background", false, "continue in the background when the probes are applied")
 	flags.Var(span(&c.duration, 0, 0, 0), "for", "end after this time; 0 continues until Ctrl-C or sonde apply --end")
 	flags.Var(span(&c.interval, time.Second, leastInterval, 0), "interval", intervalUsage)
 	flags.BoolVar(&c.json, "json", false, "write JSON")
 	flags.StringArrayVarP(&c.outputs, "output", "o", nil, "file to write traces to at the end: .html, .json, .trace.json, .otlp.json or .txt; may be repeated")
 	flags.Var(number(&c.keep, usualKeep, 1, mostTransactions), "keep", "keep the latest `N` traces")
 	c.targetFlags.register(flags)
-	flags.BoolVar(&c.ready, "ready", false, "report on descriptor 3 when the set is applied")
-	flags.StringVar(&c.title, "title", "", "the name of the file")
-	hide(command, "ready", "title") // between a Sonde and the Sonde it starts
+	flags.StringVar(&c.title, titleFlag, "", "the name of the file")
+	hide(command, titleFlag) // for the service
 	return command
 }
 
@@ -84,7 +88,7 @@ func (c *applyCommand) check(args []string, given func(string) bool) (err error)
 	case c.background && c.dryRun:
 		return usage("--background and --dry-run cannot be used together")
 	case c.background && c.paced:
-		return usage("--interval has no effect with --background: sonde apply %d shows the state", c.pid)
+		return usage("--interval has no effect with --background: sonde show prints the state")
 	}
 	if c.file == "" {
 		return nil
@@ -92,7 +96,7 @@ func (c *applyCommand) check(args []string, given func(string) bool) (err error)
 	if c.title == "" {
 		c.title = c.file
 	}
-	if c.set, _, err = readProbes(c.streams, c.file); err != nil {
+	if c.set, c.text, err = readProbes(c.streams, c.file); err != nil {
 		return err
 	}
 	return checkOutputs(c.outputs, report.Traces("").Check)
@@ -106,7 +110,7 @@ func readProbes(s streams, file string) (set *probeset.Set, text []byte, err err
 	name := file
 	if file == "-" {
 		name = "standard input"
-		text, err = io.ReadAll(io.LimitReader(os.Stdin, probeset.MaxBytes+1))
+		text, err = io.ReadAll(io.LimitReader(s.in, probeset.MaxBytes+1))
 	} else {
 		text, err = readBounded(file, probeset.MaxBytes+1)
 	}
@@ -134,16 +138,22 @@ func (c *applyCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	client, err := findHolder(ctx, jvm)
+	if c.look != nil {
+		return c.hold(ctx, jvm)
+	}
+	var running *appliedLook
+	if c.useService {
+		if running, err = findApplied(ctx, c.pid); err != nil {
+			return fmt.Errorf("process %d: %w", c.pid, err)
+		}
+	}
 	switch {
-	case err != nil:
-		return fmt.Errorf("process %d: %w", c.pid, err)
 	case c.end:
-		return c.endHolder(ctx, client)
+		return c.endApplied(ctx, running)
 	case c.file == "":
-		return c.showHolder(ctx, client)
-	case client != nil:
-		return c.handOver(ctx, client)
+		return c.showApplied(ctx, running)
+	case running != nil:
+		return c.handOver(ctx, running)
 	}
 	return c.apply(ctx, jvm)
 }
@@ -153,35 +163,55 @@ func (c *applyCommand) apply(ctx context.Context, jvm *process.JVM) error {
 	if c.dryRun {
 		return c.writeDiff(changes, nil)
 	}
-	if !c.ready { // otherwise the Sonde that started this one has asked
-		writeChanges(c.err, changes, c.width)
-		if c.yes || confirm(ctx, c.streams, fmt.Sprintf("apply this to process %d?", c.pid)) {
-			c.yes = true
-		}
-		if !c.yes {
-			return errors.New("not confirmed; nothing was changed")
-		}
+	writeChanges(c.err, changes, c.width)
+	if !c.yes && !confirm(ctx, c.streams, fmt.Sprintf("apply this to process %d?", c.pid)) {
+		return errors.New("not confirmed; nothing was changed")
 	}
-	if c.background {
-		return c.inBackground(ctx)
+	if !c.useService || c.noService {
+		return c.hold(ctx, jvm)
 	}
-	return c.hold(ctx, jvm)
+	options, err := kindOf("apply").options(c.command, nil)
+	if err != nil {
+		return err
+	}
+	options[probesProperty], options[titleFlag] = string(c.text), c.title
+	return c.runInService(ctx, delegated{kind: "apply", pid: c.pid, options: options, background: c.background, json: c.json})
 }
 
-// places returns where Sondes that hold JVMs listen.
-func places() handover.Places { return handover.Usual(os.Getenv("XDG_RUNTIME_DIR")) }
-
-func targetOf(jvm *process.JVM) handover.Target {
-	return handover.Target{PID: jvm.PID, Start: jvm.StartTicks()}
+// An appliedLook is a sonde apply that runs in the service.
+type appliedLook struct {
+	*service.Client
+	number int
 }
 
-// findHolder returns the sonde apply that holds a JVM; nil if there is none.
-func findHolder(ctx context.Context, jvm *process.JVM) (*handover.Client, error) {
-	client, err := handover.Find(ctx, places(), targetOf(jvm), jvm.UID)
-	if isNone(err) {
+// findApplied returns the sonde apply of a JVM that runs in the service; nil if there is none.
+func findApplied(ctx context.Context, pid int) (*appliedLook, error) {
+	client, err := place().Find(ctx)
+	if errors.Is(err, service.ErrNone) {
 		return nil, nil
 	}
-	return client, err
+	if err != nil {
+		return nil, err
+	}
+	var list service.List
+	if err := client.Call(ctx, http.MethodGet, "/v1/looks", nil, &list); err != nil {
+		return nil, err
+	}
+	for _, look := range list.Looks {
+		if look.Kind == "apply" && look.PID == pid && look.State == service.Running {
+			return &appliedLook{client, look.Number}, nil
+		}
+	}
+	return nil, nil
+}
+
+func (a *appliedLook) path(part string) string { return fmt.Sprintf("/v1/looks/%d/%s", a.number, part) }
+
+// apply passes a set on, or with dryRun returns what that would change.
+func (a *appliedLook) apply(ctx context.Context, set *probeset.Set, dryRun bool) (*handover.Outcome, error) {
+	var outcome handover.Outcome
+	err := a.Call(ctx, http.MethodPut, a.path("probes")+"?dryRun="+strconv.FormatBool(dryRun), set.YAML(), &outcome)
+	return &outcome, err
 }
 
 const applyLong = `Apply a file of probes to a JVM. The file says which methods are watched, where and when,
@@ -268,109 +298,14 @@ func isYes(line string) bool {
 	return false
 }
 
-// readyFD is the descriptor on which a Sonde in the background reports that its set is
-// applied.
-const readyFD = 3
-
-const readyWord = "applied\n"
-
-// inBackground starts this program again without a terminal to hold the JVM, and waits
-// until the set is applied.
-func (c *applyCommand) inBackground(ctx context.Context) error {
-	program, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	read, write, err := os.Pipe()
-	if err != nil {
-		return err
-	}
-	defer func() { _ = read.Close() }()
-	command := exec.Command(program, c.backgroundArgs()...)
-	command.Stdin = bytes.NewReader(c.set.YAML())
-	command.Stderr = os.Stderr // until it is ready
-	command.ExtraFiles = []*os.File{write}
-	command.SysProcAttr = ownSession()
-	err = command.Start()
-	_ = write.Close()
-	if err != nil {
-		return fmt.Errorf("starting a Sonde in the background: %w", err)
-	}
-	// A signal before the set is applied ends the other Sonde, too.
-	defer context.AfterFunc(ctx, func() { _ = command.Process.Signal(os.Interrupt) })()
-	word, err := io.ReadAll(read)
-	if err != nil || string(word) != readyWord {
-		return c.backgroundFailure(ctx, command.Wait())
-	}
-	pid := command.Process.Pid
-	if err := command.Process.Release(); err != nil {
-		return err
-	}
-	if c.json {
-		return document.Write(c.out, map[string]any{"pid": c.pid, "applied": true, "sonde": pid})
-	}
-	_, err = fmt.Fprintf(c.out, "Sonde (process %d) holds process %d: sonde apply %d shows its state, sonde apply --end %d ends that Sonde\n", pid, c.pid, c.pid, c.pid)
-	return err
-}
-
-func (c *applyCommand) backgroundArgs() []string {
-	args := []string{"apply", strconv.Itoa(c.pid), "--file", "-", "--title", c.title, "--ready"}
-	if c.duration > 0 {
-		args = append(args, "--for", c.duration.String())
-	}
-	for _, path := range c.outputs {
-		args = append(args, "--output", path)
-	}
-	if c.keep != usualKeep {
-		args = append(args, "--keep", strconv.Itoa(c.keep))
-	}
-	if c.force {
-		args = append(args, "--force")
-	}
-	if c.listLeft {
-		args = append(args, "--left")
-	}
-	return append(args, c.cache.args()...)
-}
-
-// backgroundFailure is the error if the other Sonde has ended without applying the set. It
-// has printed why.
-func (c *applyCommand) backgroundFailure(ctx context.Context, err error) error {
-	var exit *exec.ExitError
-	switch {
-	case ctx.Err() != nil:
-		return errors.New("interrupted; the background Sonde has ended")
-	case errors.As(err, &exit) && exit.ExitCode() > 0:
-		return exitStatus(exit.ExitCode())
-	}
-	return fmt.Errorf("the background Sonde ended before the probes were applied: %w", errors.Join(err, os.ErrProcessDone))
-}
-
-// reportReady reports to the Sonde that waits, and releases its terminal.
-func reportReady() error {
-	const patience = 5 * time.Second
-	ready := os.NewFile(readyFD, "ready")
-	if ready == nil {
-		return errors.New("nobody waits on descriptor 3: --ready is for internal use")
-	}
-	_ = ready.SetWriteDeadline(time.Now().Add(patience)) // files that know no deadline do not block
-	if err := leaveTerminal(); err != nil {
-		return err
-	}
-	_, err := io.WriteString(ready, readyWord)
-	return errors.Join(err, ready.Close())
-}
-
-func isNone(err error) bool { return errors.Is(err, handover.ErrNone) }
-
-func (c *applyCommand) handOver(ctx context.Context, client *handover.Client) error {
+func (c *applyCommand) handOver(ctx context.Context, running *appliedLook) error {
 	if c.duration != 0 {
 		return usage("--for: another sonde apply already holds process %d and decides when it ends; set for: in the file of probes instead", c.pid)
 	}
 	if len(c.outputs) > 0 {
 		return usage("-o: another sonde apply already holds process %d and has the traces; give -o to that command, or end it with sonde apply %d --end", c.pid, c.pid)
 	}
-	planned, err := client.Apply(ctx, c.set, true)
+	planned, err := running.apply(ctx, c.set, true)
 	if err != nil {
 		return c.handFailure(err)
 	}
@@ -388,24 +323,22 @@ func (c *applyCommand) handOver(ctx context.Context, client *handover.Client) er
 	if !c.yes && !confirm(ctx, c.streams, fmt.Sprintf("change this in process %d?", c.pid)) {
 		return errors.New("not confirmed; nothing was changed")
 	}
-	outcome, err := client.Apply(ctx, c.set, false)
-	if outcome != nil {
-		for _, note := range outcome.Notes {
-			c.note(note)
-		}
-	}
+	outcome, err := running.apply(ctx, c.set, false)
 	if err != nil {
 		return c.handFailure(err)
+	}
+	for _, note := range outcome.Notes {
+		c.note(note)
 	}
 	if c.json {
 		return c.writeDiff(outcome.Changes, outcome)
 	}
-	_, err = fmt.Fprintf(c.out, "applied by the Sonde that holds process %d: %s\n", c.pid, outcomeText(outcome))
+	_, err = fmt.Fprintf(c.out, "applied by look %d of process %d: %s\n", running.number, c.pid, outcomeText(outcome))
 	return err
 }
 
 func (c *applyCommand) handFailure(err error) error {
-	if isNone(err) {
+	if errors.Is(err, service.ErrNone) || errors.Is(err, service.ErrGone) {
 		return fmt.Errorf("the sonde apply that held process %d has just ended: try again", c.pid)
 	}
 	return fmt.Errorf("process %d: %w", c.pid, err)
@@ -415,8 +348,8 @@ func outcomeText(o *handover.Outcome) string {
 	return fmt.Sprintf("%s added, %s removed, %s switched", format.Count(o.Woven, "hook", "hooks"), format.Grouped(o.Removed), format.Grouped(o.Switched))
 }
 
-func (c *applyCommand) endHolder(ctx context.Context, client *handover.Client) error {
-	if client == nil {
+func (c *applyCommand) endApplied(ctx context.Context, running *appliedLook) error {
+	if running == nil {
 		return fmt.Errorf("no sonde apply holds process %d: sonde status %d shows whether another command does", c.pid, c.pid)
 	}
 	start := time.Now()
@@ -425,7 +358,7 @@ func (c *applyCommand) endHolder(ctx context.Context, client *handover.Client) e
 		_, _ = fmt.Fprintf(c.err, "waiting for process %d to restore its classes%s\n", c.pid, stoppedHint(c.pid))
 	})
 	defer slow.Stop()
-	if err := client.End(ctx); err != nil && !isNone(err) { // a Sonde that is gone has ended
+	if err := running.Call(ctx, http.MethodPost, running.path("end"), nil, nil); err != nil && !errors.Is(err, service.ErrNone) { // which has ended it
 		return fmt.Errorf("process %d: %w", c.pid, err)
 	}
 	if c.json {
@@ -435,18 +368,18 @@ func (c *applyCommand) endHolder(ctx context.Context, client *handover.Client) e
 	return err
 }
 
-func (c *applyCommand) showHolder(ctx context.Context, client *handover.Client) error {
-	if client == nil {
+func (c *applyCommand) showApplied(ctx context.Context, running *appliedLook) error {
+	if running == nil {
 		return usage("-f is missing: no sonde apply holds process %d, so there is nothing to show", c.pid)
 	}
-	status, err := client.Status(ctx)
-	if err != nil {
+	var status handover.Status
+	if err := running.Call(ctx, http.MethodGet, running.path("status"), nil, &status); err != nil {
 		return c.handFailure(err)
 	}
 	if c.json {
 		return document.Write(c.out, status)
 	}
-	writeHolder(c.out, status, c.outWidth())
+	writeHolder(c.out, &status, c.outWidth())
 	return nil
 }
 
@@ -530,18 +463,21 @@ a value, in the order of docs/formats/probes.md, without comments.`,
 }
 
 func save(ctx context.Context, s streams, pid int, output string) error {
-	jvm, err := inspect(pid)
-	if err != nil {
+	if _, err := inspect(pid); err != nil {
 		return err
 	}
-	client, err := findHolder(ctx, jvm)
+	running, err := findApplied(ctx, pid)
 	if err != nil {
 		return fmt.Errorf("process %d: %w", pid, err)
 	}
-	if client == nil {
+	if running == nil {
 		return fmt.Errorf("no sonde apply holds process %d: there are no probes to save", pid)
 	}
-	set, err := client.Save(ctx)
+	text, err := running.Fetch(ctx, running.path("probes"))
+	if err != nil {
+		return fmt.Errorf("process %d: %w", pid, err)
+	}
+	set, err := probeset.Parse(text, "probes")
 	if err != nil {
 		return fmt.Errorf("process %d: %w", pid, err)
 	}

@@ -1,12 +1,14 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
@@ -17,6 +19,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/report/text"
+	"github.com/sonde-jvm/sonde/internal/service"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/weave/probes"
@@ -59,9 +62,8 @@ func (r *applyRun) enterSet(ctx context.Context, jvm *process.JVM) error {
 			r.screen.say("probe %s has ended: %s", probe, endingText(why))
 		},
 		Changed: func(changes int) {
-			r.screen.say("another Sonde has changed the probe set: %s", format.Count(changes, "change", "changes"))
+			r.screen.say("another sonde apply has changed the probe set: %s", format.Count(changes, "change", "changes"))
 		},
-		Asked: func() { r.screen.say("another Sonde has asked this one to end") },
 	})
 	if err != nil {
 		return r.abandon(ctx, err)
@@ -74,20 +76,46 @@ func (r *applyRun) enterSet(ctx context.Context, jvm *process.JVM) error {
 		allow = append(allow, p.Allow...)
 	}
 	r.traces = trace.NewReader(r.session, holder.Probes, allow, settleTime)
-	if err := holder.Serve(ctx, places(), targetOf(r.session.JVM())); err != nil {
-		r.remark("other sonde apply commands cannot change these probes: " + format.OneLine(err))
-	}
+	r.handleProbes()
 	if err := letGo(jvm); err != nil { // sonde run --hold has stopped it before its first instruction
 		r.remark(format.OneLine(err))
 	}
-	if r.ready {
-		if err := reportReady(); err != nil {
-			r.remark(format.OneLine(err))
-			holder.End() // the Sonde that started this one reports a failure
-		}
-	}
+	r.ready()
 	return nil
 }
+
+// handleProbes lets other sonde apply commands read the probes of a look, and change them.
+func (r *applyRun) handleProbes() {
+	if r.streams.look == nil {
+		return
+	}
+	r.streams.look.Handle("probes", func(w http.ResponseWriter, request *http.Request) {
+		if request.Method == http.MethodGet {
+			_, _ = w.Write(r.holder.Probes.Set().YAML()) // a client that does not read it has gone
+			return
+		}
+		service.Answer(w, func() (any, error) {
+			text, err := io.ReadAll(io.LimitReader(request.Body, probeset.MaxBytes+1))
+			if err != nil {
+				return nil, err
+			}
+			set, err := probeset.Parse(text, "probes")
+			if err != nil {
+				return nil, err
+			}
+			// Not cancelled if the client goes away: half of a set must not stay applied.
+			ctx, cancel := context.WithTimeout(context.Background(), applyPatience)
+			defer cancel()
+			return r.holder.Apply(ctx, set, request.URL.Query().Get("dryRun") == "true")
+		})
+	})
+	r.streams.look.Handle("status", func(w http.ResponseWriter, _ *http.Request) {
+		service.Answer(w, func() (any, error) { return r.holder.Status(), nil })
+	})
+}
+
+// applyPatience bounds the time that applying a set may take.
+const applyPatience = 2 * time.Minute
 
 func endingText(why liveprobes.Ending) string {
 	switch why {
@@ -152,7 +180,7 @@ func reportNotes(report *liveprobes.Report) []string {
 }
 
 func (r *applyRun) stay(ctx context.Context) ending {
-	s := waitLoop{done: r.session.Done(), why: r.endedBy, asked: r.holder.Asked()}
+	s := waitLoop{done: r.session.Done(), why: r.endedBy}
 	s.endAfter(r.duration, r.began)
 	var reading *task
 	reading = s.addTask(readEvery, func() ending {
@@ -202,10 +230,9 @@ func (r *applyRun) show() error {
 	return nil
 }
 
-// finish reads what was measured before the hooks go out, and writes it. Sondes that wait
-// for the end hear of it when the hooks are out.
+// finish reads what was measured before the hooks go out, and writes it.
 func (r *applyRun) finish(ctx context.Context, ended ending) error {
-	release := r.holder.Stop()
+	r.holder.Stop()
 	r.shown, r.shownAt = nil, time.Time{} // rates of the whole time
 	look, failure := r.look()
 	traced := r.finishTraces(ctx, ended)
@@ -216,22 +243,30 @@ func (r *applyRun) finish(ctx context.Context, ended ending) error {
 	if look != nil {
 		look.Final, look.Ended, look.traced = true, string(ended), r.tracedLine()
 		r.reportLate(r.concerned())
+		r.keepResult(r.describe(look), func(out io.Writer) { look.write(out, 0) })
 		failure = errors.Join(r.writeLook(look), failure)
+	}
+	for _, suffix := range report.Traces("").Suffixes() { // the result itself is text and JSON
+		if format := strings.TrimPrefix(suffix, "."); len(r.kept) > 0 && format != "txt" && format != "json" && r.streams.look != nil {
+			failure = errors.Join(failure, r.streams.look.Keep(format, func(path string) error { return report.Traces(version()).WriteFile(path, traced) }))
+		}
 	}
 	failure = errors.Join(failure, r.writeTraces(traced))
 	r.reportFarewell(farewell)
-	return errors.Join(failure, release())
+	return failure
 }
 
 func (r *applyRun) writeLook(look *applyLook) error {
 	if r.json {
 		return document.Write(r.out, r.describe(look))
 	}
-	out := bufio.NewWriter(r.out) // keeps the first error until Flush
-	format.WriteTable(out, applyColumns, runningTexts(look.Probes), r.outWidth())
-	_, _ = fmt.Fprintf(out, "\n%s\n", look.headline())
-	writeLines(out, look.remarks())
-	return out.Flush()
+	return r.print(func(out io.Writer) { look.write(out, r.outWidth()) })
+}
+
+func (l *applyLook) write(out io.Writer, width int) {
+	format.WriteTable(out, applyColumns, runningTexts(l.Probes), width)
+	_, _ = fmt.Fprintf(out, "\n%s\n", l.headline())
+	writeLines(out, l.remarks())
 }
 
 const (
@@ -320,11 +355,14 @@ func (r *applyRun) writeTraces(t *trace.Trace) error {
 	if _, err := fmt.Fprintf(r.out, "\nthe slowest of %s; -o FILE writes all\n", format.Count(len(t.Transactions), "transaction that was kept", "transactions that were kept")); err != nil {
 		return err
 	}
-	return text.WriteTransaction(r.out, number, slowest, text.Terminal{Width: width, Colours: hasColours(width), Rows: shownCalls})
+	return text.WriteTransaction(r.out, number, slowest, text.Terminal{Width: width, Colours: r.hasColours(width), Rows: shownCalls})
 }
 
 // hasColours reports whether a terminal of a width, 0 for none, shows colours.
-func hasColours(width int) bool {
+func (s streams) hasColours(width int) bool {
+	if s.look != nil {
+		return s.look.Terminal().Colours
+	}
 	return width > 0 && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 

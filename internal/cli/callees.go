@@ -84,12 +84,13 @@ func (c *calleesCommand) check(args []string, given func(string) bool) (err erro
 func (c *calleesCommand) run(ctx context.Context) error {
 	defer ignoreBrokenPipe()()
 	say := func(format string, args ...any) { _, _ = fmt.Fprintf(c.err, format+"\n", args...) }
-	c.Notice = c.note
+	c.Notice, c.In = c.note, c.sessions()
+	c.ready()
 	c.Waiting = func(text string) { say("%s", text) }
 	c.Watching = func(methods int) {
 		say("hooks in %s, for %s", format.Count(methods, "method", "methods"), format.Duration(c.Watch))
 	}
-	opened, endCache, err := c.cache.openCache(c.Notice)
+	opened, endCache, err := c.cache.openCache(c.streams, c.Notice)
 	if err != nil {
 		return err
 	}
@@ -99,10 +100,12 @@ func (c *calleesCommand) run(ctx context.Context) error {
 	if err != nil {
 		return interruptedBefore(ctx, "the tree was complete", err)
 	}
+	d := document.NewCallees(result, &c.Options, c.patterns)
+	c.keepResult(d, func(out io.Writer) { writeCallees(out, result, c, 0) })
 	if c.json {
-		return document.Write(c.out, document.NewCallees(result, &c.Options, c.patterns))
+		return document.Write(c.out, d)
 	}
-	return c.print(func(out io.Writer) { writeCallees(out, result, c) })
+	return c.print(func(out io.Writer) { writeCallees(out, result, c, c.outWidth()) })
 }
 
 const calleesLong = `Show every method that a method can call, level by level, according to the bytecode of
@@ -152,7 +155,7 @@ type calleesView struct {
 	guides     []string
 }
 
-func writeCallees(out io.Writer, result *calltree.Result, c *calleesCommand) {
+func writeCallees(out io.Writer, result *calltree.Result, c *calleesCommand, width int) {
 	v := &calleesView{}
 	result.Each(func(n *calltree.Node) {
 		v.counted = v.counted || n.State == calltree.Called || n.State == calltree.NeverCalled || n.LowerBound
@@ -165,7 +168,7 @@ func writeCallees(out io.Writer, result *calltree.Result, c *calleesCommand) {
 		columns = append(columns, format.Column{Title: "CALLS", Right: true})
 	}
 	columns = append(columns, format.Column{Title: "SIZE", Right: true}, format.Column{Title: "LOADER"}, format.Column{Title: "CALL"}, format.Column{Title: "METHOD"})
-	v.fit(columns, c.outWidth())
+	v.fit(columns, width)
 	format.WriteTable(out, columns, v.rows, 0)
 	_, _ = fmt.Fprintln(out)
 	if v.lowerBound {

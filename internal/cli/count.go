@@ -238,8 +238,9 @@ func (r *countRun) takeBatch() {
 func (r *countRun) write(look *countLook) error {
 	r.reportLate(r.leftAlone())
 	look.overall()
+	r.keepResult(r.describe(look), func(out io.Writer) { r.writeText(out, look, 0) })
 	if r.json {
-		if err := r.writeJSON(look); err != nil {
+		if err := document.Write(r.out, r.describe(look)); err != nil {
 			return err
 		}
 	} else if err := r.print(func(out io.Writer) { r.writeText(out, look, r.outWidth()) }); err != nil {
@@ -323,7 +324,7 @@ func (r *countRun) show(ctx context.Context) error {
 	}
 	switch {
 	case r.json:
-		return r.writeJSON(look)
+		return document.Write(r.out, r.describe(look))
 	case r.screen.silent:
 		return r.print(func(out io.Writer) {
 			r.writeText(out, look, 0)
@@ -413,7 +414,7 @@ func (v *liveSession) describeHooks() *document.Hooks {
 	return document.NewHooks(v.session, v.installation, batchCosts(v.installation.Batches), unmatched)
 }
 
-func (r *countRun) writeJSON(look *countLook) error {
+func (r *countRun) describe(look *countLook) document.Count {
 	d := look.Count
 	d.Methods = []document.Method{}
 	if r.timing == results.Sampled {
@@ -430,5 +431,5 @@ func (r *countRun) writeJSON(look *countLook) error {
 		d.Hooks, d.LeftAlone, d.Leaving, d.Remarks = r.describeHooks(), document.NewLeft(r.leftAlone()), document.NewLeaving(look.farewell), r.remarksWith(look.losses)
 		d.Hooks.Methods = len(look.rows)
 	}
-	return document.Write(r.out, d)
+	return d
 }

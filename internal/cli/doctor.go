@@ -202,7 +202,7 @@ func writeFindings(out io.Writer, findings []doctor.Finding) {
 
 // plan attaches to the JVM, asks the agent and leaves.
 func (d *doctorCommand) plan(ctx context.Context) (*session.Preview, error) {
-	kept, endCache, err := d.cache.openCache(d.note)
+	kept, endCache, err := d.cache.openCache(d.streams, d.note)
 	if err != nil {
 		return nil, err
 	}

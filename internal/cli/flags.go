@@ -251,27 +251,10 @@ func (l *cacheFlags) register(flags flagSet) {
 	flags.BoolVar(&l.none, "no-cache", false, "weave every class again, and cache nothing")
 }
 
-// args returns the same flags for another Sonde.
-func (l *cacheFlags) args() (args []string) {
-	if l.none {
-		args = append(args, "--no-cache")
-	}
-	if l.dir != "" {
-		args = append(args, "--cache", l.dir)
-	}
-	if l.share != "" {
-		args = append(args, "--cache-share", l.share)
-	}
-	for _, user := range l.trust {
-		args = append(args, "--cache-trust", user)
-	}
-	return args
-}
-
 // openCache opens the cache; nil without one. Problems with it are reported, and it is then
 // not used. The function that ends its use must be called when the hooks are out: the last
 // entries may still be on their way to the disk.
-func (l *cacheFlags) openCache(notice func(string)) (*cache.Cache, func(), error) {
+func (l *cacheFlags) openCache(s streams, notice func(string)) (*cache.Cache, func(), error) {
 	if l.none && l.dir != "" {
 		return nil, nil, usage("--cache and --no-cache cannot be used together")
 	}
@@ -285,13 +268,19 @@ func (l *cacheFlags) openCache(notice func(string)) (*cache.Cache, func(), error
 	if l.none || l.dir == "" && os.Getenv(cacheVariable) == cacheOff {
 		return nil, func() {}, nil
 	}
-	opened := cache.Open(o, func(err error) { notice(format.OneLine(err)) })
-	return opened, func() {
-		const patience = 5 * time.Second
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
-		defer cancel()
-		_ = opened.Close(ctx) // a cache may lose entries
-	}, nil
+	tell := func(err error) { notice(format.OneLine(err)) }
+	if s.look != nil {
+		return s.look.host.openCache(o, tell), func() {}, nil
+	}
+	opened := cache.Open(o, tell)
+	return opened, func() { closeCache(opened) }, nil
+}
+
+func closeCache(opened *cache.Cache) {
+	const patience = 5 * time.Second
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	_ = opened.Close(ctx) // a cache may lose entries
 }
 
 // wovenText says how many classes were woven and how many came from the cache, if there is

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -175,6 +174,7 @@ func (c *hotCommand) run(ctx context.Context) error {
 		r.remark("samples are biased: they are taken " + bias)
 	}
 	_, _ = fmt.Fprintf(c.err, "sampling process %d%s\n", c.pid, r.howToEnd())
+	r.ready()
 	r.watch(ctx)
 	r.screen.clear()
 	closing := sampler.Close(ctx)
@@ -195,7 +195,7 @@ func (r *hotRun) howToEnd() string {
 func (r *hotRun) watch(ctx context.Context) ending {
 	var s waitLoop
 	if !r.once && !r.json {
-		pressed, restore := readKeys()
+		pressed, restore := r.readKeys()
 		defer restore()
 		r.view.hasKeys = pressed != nil
 		s.keys, s.press = pressed, func(key rune) bool {
@@ -251,7 +251,7 @@ func (r *hotRun) show(now time.Time) error {
 	}
 	r.drawn = now
 	if r.json {
-		return r.writeJSON(r.window.Table(now))
+		return document.Write(r.out, r.document(r.window.Table(now)))
 	}
 	if !r.view.paused || r.table == nil {
 		r.table = r.window.Table(now)
@@ -287,11 +287,12 @@ func (r *hotRun) finish() error {
 	if r.flame != "" {
 		failed = append(failed, r.writeFlame(table))
 	}
+	r.keepResult(r.document(table), func(out io.Writer) { r.writeText(out, table, 0) })
 	switch {
 	case !r.json:
-		failed = append(failed, r.writeText(table))
+		failed = append(failed, r.print(func(out io.Writer) { r.writeText(out, table, r.outWidth()) }))
 	case r.once:
-		failed = append(failed, r.writeJSON(table))
+		failed = append(failed, document.Write(r.out, r.document(table)))
 	}
 	return errors.Join(failed...)
 }
@@ -493,17 +494,17 @@ func (r *hotRun) headline(t *hotspots.Table) string {
 	return text
 }
 
-func (r *hotRun) writeText(t *hotspots.Table) error {
+func (r *hotRun) writeText(out io.Writer, t *hotspots.Table, width int) {
 	most := r.top
 	if most == 0 {
 		most = finalRows
 	}
-	lines, hidden := r.view.tableLines(t, most, r.outWidth())
+	lines, hidden := r.view.tableLines(t, most, width)
 	lines = append(lines, "", r.headline(t))
 	if hidden > 0 {
 		lines = append(lines, format.Grouped(hidden)+" not shown (--top)")
 	}
-	return r.print(func(out io.Writer) { writeLines(out, lines) })
+	writeLines(out, lines)
 }
 
 func (r *hotRun) writeFlame(t *hotspots.Table) error {
@@ -548,9 +549,9 @@ func addTree(to *html.Samples, top *hotspots.Node, unit float64) {
 	add(top, -1)
 }
 
-func (r *hotRun) writeJSON(t *hotspots.Table) error {
+func (r *hotRun) document(t *hotspots.Table) *document.Hot {
 	jvm := r.sampler.JVM()
-	object := document.Hot{
+	object := &document.Hot{
 		PID: r.pid, JDK: jvm.Version, Main: jvm.Main, Source: "flight recorder", Bias: r.sampler.Bias(),
 		From: t.From, To: t.To, Samples: t.Samples, Waiting: t.Waiting,
 		Methods: []document.HotMethod{}, Threads: []document.HotThread{}, Notes: r.notes,
@@ -572,5 +573,5 @@ func (r *hotRun) writeJSON(t *hotspots.Table) error {
 		}
 		object.Threads = append(object.Threads, row)
 	}
-	return json.NewEncoder(r.out).Encode(object)
+	return object
 }

@@ -93,17 +93,18 @@ func (v *liveSession) enter(ctx context.Context, name string, flags arena.Flags,
 	if err := letGo(v.session.JVM()); err != nil { // sonde run --hold has stopped it before its first instruction
 		v.remark(format.OneLine(err))
 	}
+	v.target.ready()
 	return nil
 }
 
 func (v *liveSession) open(ctx context.Context, command string) error {
 	start := time.Now()
-	kept, endCache, err := v.target.cache.openCache(v.remark)
+	kept, endCache, err := v.target.cache.openCache(v.target.streams, v.remark)
 	if err != nil {
 		return err
 	}
 	v.session, err = session.Open(ctx, v.target.pid, session.Settings{
-		Command: command, Force: v.target.force, Notice: v.remark, Cache: kept,
+		Command: command, Force: v.target.force, Notice: v.remark, Cache: kept, In: v.target.sessions(),
 		Waiting: func(text string) { v.screen.say("%s", text) },
 	})
 	if err != nil {
@@ -546,8 +547,7 @@ const (
 	endedDuration    ending = "duration"    // the time of --for, --duration or --window has passed
 	endedCalls       ending = "calls"       // the number of --calls is reached
 	endedLimit       ending = "limit"       // the number of --limit is reached
-	endedInterrupted ending = "interrupted" // Ctrl-C, another signal, or the key q
-	endedAsked       ending = "asked"       // sonde apply --end
+	endedInterrupted ending = "interrupted" // Ctrl-C, another signal, the key q, or sonde end
 	endedProbes      ending = "probes"      // every probe has ended
 	endedUndone      ending = "undone"      // sonde undo
 	endedExited      ending = "exited"      // the JVM has exited
@@ -580,7 +580,6 @@ type waitLoop struct {
 	done  <-chan struct{} // closed when the session has ended
 	why   func() ending   // explains that
 	until time.Time       // zero for no limit
-	asked <-chan struct{} // closed when another Sonde asks for the end
 	tasks []*task
 
 	keys  <-chan rune
@@ -622,8 +621,6 @@ func (s *waitLoop) wait(ctx context.Context) ending {
 			return endedInterrupted
 		case <-s.done:
 			return s.why()
-		case <-s.asked:
-			return endedAsked
 		case key := <-s.keys:
 			if s.press(key) {
 				return endedInterrupted

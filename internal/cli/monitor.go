@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -277,11 +276,13 @@ func (r *monitorRun) publish(isUp bool) {
 
 func (r *monitorRun) write(whole *monitorTable) error {
 	r.reportLate(r.leftAlone())
+	losses := r.losses()
+	r.keepResult(r.table.document(whole), func(out io.Writer) { r.table.writeWhole(out, whole, losses, 0) })
 	var err error
 	if r.json {
-		err = r.table.writeJSON(whole)
+		err = document.Write(r.out, r.table.document(whole))
 	} else {
-		err = r.table.writeWhole(whole, r.losses())
+		err = r.print(func(out io.Writer) { r.table.writeWhole(out, whole, losses, r.outWidth()) })
 	}
 	if err == nil {
 		r.reportFarewell(whole.farewell)
@@ -289,13 +290,12 @@ func (r *monitorRun) write(whole *monitorTable) error {
 	return err
 }
 
-func (b *liveTable) writeWhole(whole *monitorTable, losses []string) error {
-	out := bufio.NewWriter(b.out) // keeps the first error until Flush
+func (b *liveTable) writeWhole(out io.Writer, whole *monitorTable, losses []string, width int) {
 	rows, hidden := topOf(b.view.rows(whole), b.top)
 	if b.screen.silent {
 		_, _ = fmt.Fprintln(out) // below the lines of intervals
 	}
-	format.WriteTable(out, monitorColumns, b.texts(whole, rows), b.outWidth())
+	format.WriteTable(out, monitorColumns, b.texts(whole, rows), width)
 	_, _ = fmt.Fprintf(out, "\n%s\n", b.headline(whole))
 	if hidden > 0 {
 		_, _ = fmt.Fprintf(out, "%s not shown (--top)\n", format.Count(hidden, "row is", "rows are"))
@@ -306,7 +306,6 @@ func (b *liveTable) writeWhole(whole *monitorTable, losses []string) error {
 	}
 	writeLines(out, losses)
 	_, _ = fmt.Fprintln(out, b.costs(whole))
-	return out.Flush()
 }
 
 func (r *monitorRun) losses() []string {
@@ -409,14 +408,14 @@ func (b *liveTable) writeRest(ended ending) error {
 	if err := b.read(); err != nil || !b.json || ended == endedUnread {
 		return err
 	}
-	return b.writeJSON(b.look(before))
+	return document.Write(b.out, b.document(b.look(before)))
 }
 
 // watch shows each interval until the end, and returns why that came. After each reading
 // it calls update, which may be nil.
 func (b *liveTable) watch(ctx context.Context, s *waitLoop, update func()) ending {
 	if !b.json && !b.screen.silent {
-		pressed, restore := readKeys()
+		pressed, restore := b.readKeys()
 		defer restore()
 		s.keys, s.press, b.view.hasKeys = pressed, b.press, pressed != nil
 	}
@@ -448,7 +447,7 @@ func (b *liveTable) show(before *monitor.Reading) error {
 	table := b.look(before)
 	switch {
 	case b.json:
-		return b.writeJSON(table)
+		return document.Write(b.out, b.document(table))
 	case b.screen.silent:
 		return b.writeLines(table)
 	}
@@ -716,8 +715,8 @@ func (b *liveTable) headline(table *monitorTable) string {
 		format.Count(table.Threads, "thread", "threads"), b.times)
 }
 
-func (b *liveTable) writeJSON(table *monitorTable) error {
-	d := document.Monitor{
+func (b *liveTable) document(table *monitorTable) *document.Monitor {
+	d := &document.Monitor{
 		PID: b.pid, At: table.at.Round(time.Millisecond), Seconds: table.Length.Seconds(), Elapsed: table.elapsed.Seconds(),
 		Final: table.final, Ended: string(table.ended), Sample: b.sample, Threads: table.Threads, Lost: table.Lost,
 		Total: document.NewMonitorRow(&table.Total), Rows: []document.MonitorRow{},
@@ -735,9 +734,9 @@ func (b *liveTable) writeJSON(table *monitorTable) error {
 		d.Stalls = append(d.Stalls, s)
 	}
 	if table.final {
-		b.describe(&d, table)
+		b.describe(d, table)
 	}
-	return document.Write(b.out, d)
+	return d
 }
 
 func (r *monitorRun) describeEnd(d *document.Monitor, table *monitorTable) {

@@ -165,7 +165,8 @@ func (c *observeCommand) run(ctx context.Context) error {
 	}
 	defer ignoreBrokenPipe()()
 	view := &observeView{observeCommand: c, progressView: newBulletin(c.streams, c.json), began: time.Now()}
-	c.Notice, c.Progress, c.Waiting = view.remark, view.progress, view.waiting
+	c.Notice, c.Progress, c.Waiting, c.In = view.remark, view.progress, view.waiting, c.sessions()
+	c.ready()
 	var t *suggest.Trial
 	p, err := withProgress(view.progressView, &c.cache, func(opened *cache.Cache) (p *suggest.Proposal, err error) {
 		c.Cache = opened
@@ -199,8 +200,16 @@ func (c *observeCommand) write(p *suggest.Proposal, t *suggest.Trial) error {
 			return outputError(c.output, err)
 		}
 	}
+	d := document.NewProposal(p, t)
+	c.keepResult(d, func(out io.Writer) {
+		writeProposal(out, p, 0)
+		if t != nil {
+			c.writeTrial(out, p, t, 0)
+		}
+	})
+	c.keepFile("yaml", p.YAML())
 	if c.json {
-		return document.Write(c.out, document.NewProposal(p, t))
+		return document.Write(c.out, d)
 	}
 	to, width := c.out, c.outWidth()
 	if !isFile && !c.apply || c.output == standardOutput {

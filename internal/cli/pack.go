@@ -480,7 +480,7 @@ func (f *planCommand) plan(ctx context.Context) (*build.Planned, error) {
 	if image == "" {
 		f.note("no JDK was found, so conditions cannot read its classes: name one with --jdk HOME")
 	}
-	kept, closeCache, err := f.cache.openCache(f.note)
+	kept, closeCache, err := f.cache.openCache(f.streams, f.note)
 	if err != nil {
 		return nil, err
 	}

@@ -202,12 +202,13 @@ func (c *profileCommand) measure(ctx context.Context, jvm *process.JVM) error {
 	c.PID = jvm.PID
 	// A program that is started writes to the terminal as well.
 	view := &profileView{profileCommand: c, progressView: newBulletin(c.streams, c.start || c.json), began: time.Now()}
-	c.Notice, c.Progress, c.Unmatched, c.Waiting = view.remark, view.progress, view.unmatched, view.waiting
+	c.Notice, c.Progress, c.Unmatched, c.Waiting, c.In = view.remark, view.progress, view.unmatched, view.waiting, c.sessions()
 	c.Started = func() {
 		// No call of the root can be missed any more: a program that waits for Sonde begins.
 		if err := letGo(jvm); err != nil {
 			view.remark(format.OneLine(err))
 		}
+		c.ready()
 	}
 	result, err := withProgress(view.progressView, &c.cache, func(opened *cache.Cache) (*cct.Profile, error) {
 		c.Cache = opened
@@ -474,6 +475,7 @@ func longest(top *cct.Node, most int) map[*cct.Node]bool {
 func (c *profileCommand) write(p *cct.Profile) error {
 	reportWritten, failed := c.writeOutputs(c.outputs, func(path string) error { return report.Profiles.WriteFile(path, p) })
 	defer reportWritten()
+	keepFiles(c.streams, report.Profiles, p)
 	to, width := c.out, c.outWidth()
 	if c.start {
 		to, width = c.err, c.width // standard output is the program's

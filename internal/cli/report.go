@@ -714,9 +714,9 @@ func (r *attachRun) finish(ended ending) error {
 	whole.final, whole.ended = true, ended
 	r.table.screen.clear()
 	if r.json {
-		return errors.Join(r.table.writeJSON(whole), failure)
+		return errors.Join(document.Write(r.out, r.table.document(whole)), failure)
 	}
-	return errors.Join(r.table.writeWhole(whole, nil), failure)
+	return errors.Join(r.print(func(out io.Writer) { r.table.writeWhole(out, whole, nil, r.outWidth()) }), failure)
 }
 
 func (r *attachRun) describe(d *document.Monitor, _ *monitorTable) {

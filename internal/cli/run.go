@@ -31,7 +31,7 @@ import (
 func Main(args []string) int {
 	ctx, stop := untilSignal()
 	defer stop()
-	return run(ctx, args, streams{out: os.Stdout, err: os.Stderr, width: terminalWidth(os.Stderr)})
+	return run(ctx, args, streams{in: os.Stdin, out: os.Stdout, err: os.Stderr, width: terminalWidth(os.Stderr), useService: os.Getenv(serviceVariable) != serviceOff})
 }
 
 // untilSignal returns a context that the first signal cancels, so that a command can remove
@@ -66,14 +66,21 @@ const (
 	exitUnread = 128 + int(syscall.SIGPIPE)
 )
 
-// streams are the outputs of a command.
+// streams are the input and the outputs of a command, and where it runs.
 type streams struct {
+	in       io.Reader
 	out, err io.Writer
 	width    int // columns of err; 0 if it is no terminal
+
+	useService bool        // live commands run in the service
+	look       *hostedLook // nil unless the command runs in the service
 }
 
 // outWidth returns the columns of out; 0 if it is no terminal.
 func (s streams) outWidth() int {
+	if s.look != nil {
+		return s.look.Terminal().Width
+	}
 	if file, ok := s.out.(*os.File); ok {
 		return terminalWidth(file)
 	}
@@ -202,10 +209,13 @@ For files:
 	root.DisableSuggestions = true // they take lines: nearCommand has one
 	root.SuggestionsMinimumDistance = 2
 	root.AddCommand(
-		newPs(s), newDoctor(s), newHot(s), newWalk(s), newCount(s), newMonitor(s), newTrace(s), newCallees(s), newProfile(s), newApply(s), newObserve(s), newSave(s), newLaunch(s), newStatus(s), newUndo(s), newReport(s), newAttach(s), newEnv(s), newAgentJar(s),
+		newPs(s), newDoctor(s), newHot(s), newWalk(s), newCount(s), newMonitor(s), newTrace(s), newCallees(s), newProfile(s), newApply(s), newObserve(s), newSave(s), newLaunch(s), newLooks(s), newShow(s), newEnd(s), newStatus(s), newUndo(s), newServe(s), newReport(s), newAttach(s), newEnv(s), newAgentJar(s),
 		newDiff(s), newInstrument(s), newPlan(s), newPack(s), newDump(s), newCache(s), newRuntimeJar(s), newVersion(s),
 	)
 	for _, command := range root.Commands() {
+		if kind := kindOf(command.Name()); kind != nil {
+			s.addServiceFlags(command, kind)
+		}
 		if !strings.Contains(command.Long, "xit code") { // then it has its own
 			command.Long += exitCodes
 		}

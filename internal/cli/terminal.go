@@ -25,13 +25,18 @@ type screen struct {
 	notes  io.Writer // may be the same terminal
 	drawn  int       // lines on the screen
 	silent bool      // out is no terminal, so nothing is redrawn
+	look   *hostedLook
 }
 
 func newScreen(s streams) *screen {
-	return &screen{out: s.out, notes: s.err, silent: s.outWidth() == 0}
+	return &screen{out: s.out, notes: s.err, silent: s.outWidth() == 0, look: s.look}
 }
 
 func (s *screen) size() (width, height int) {
+	if s.look != nil {
+		terminal := s.look.Terminal()
+		return terminal.Width, terminal.Height
+	}
 	const usualWidth, usualHeight = 80, 24
 	file, ok := s.out.(*os.File)
 	if !ok {
@@ -48,6 +53,11 @@ func (s *screen) size() (width, height int) {
 func (s *screen) draw(lines []string) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
+	if s.look != nil {
+		s.look.Draw(lines)
+		s.drawn = len(lines)
+		return
+	}
 	var text strings.Builder
 	text.WriteString(s.up())
 	for _, line := range lines {
@@ -65,10 +75,14 @@ func (s *screen) clear() {
 }
 
 func (s *screen) wipe() {
-	if s.drawn > 0 {
+	switch {
+	case s.drawn == 0:
+	case s.look != nil:
+		s.look.Draw(nil)
+	default:
 		_, _ = io.WriteString(s.out, s.up()+"\x1b[J")
-		s.drawn = 0
 	}
+	s.drawn = 0
 }
 
 func (s *screen) up() string {
@@ -86,6 +100,23 @@ func (s *screen) say(format string, args ...any) {
 }
 
 func (s *screen) note(text string) { s.say("note: %s", format.Printable(text)) }
+
+// print writes text above the lines that are drawn.
+func (s *screen) print(to io.Writer, text string) error {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.wipe()
+	_, err := io.WriteString(to, text)
+	return err
+}
+
+// readKeys returns the keys that are pressed: see readTerminalKeys.
+func (s streams) readKeys() (keys <-chan rune, restore func()) {
+	if s.look != nil {
+		return s.look.Keys(), func() {}
+	}
+	return readTerminalKeys()
+}
 
 // terminalWidth returns the columns of a terminal; 0 if f is none.
 func terminalWidth(f *os.File) int {
@@ -231,6 +262,7 @@ func writeLines(out io.Writer, lines []string) {
 // A progressView shows the progress of work that must not wait for a slow terminal: another
 // goroutine writes it.
 type progressView struct {
+	streams
 	screen *screen
 
 	lock  sync.Mutex
@@ -241,7 +273,7 @@ type progressView struct {
 }
 
 func newBulletin(s streams, silent bool) *progressView {
-	b := &progressView{screen: newScreen(s), fresh: make(chan struct{}, 1), ended: make(chan struct{})}
+	b := &progressView{streams: s, screen: newScreen(s), fresh: make(chan struct{}, 1), ended: make(chan struct{})}
 	b.screen.silent = b.screen.silent || silent
 	go b.show(b.fresh)
 	return b
@@ -277,7 +309,7 @@ func (b *progressView) close() {
 // withProgress runs work that reports its progress, with the cache open.
 func withProgress[R any](b *progressView, flags *cacheFlags, work func(*cache.Cache) (R, error)) (result R, err error) {
 	defer b.close()
-	opened, endCache, err := flags.openCache(b.remark)
+	opened, endCache, err := flags.openCache(b.streams, b.remark)
 	if err != nil {
 		return result, err
 	}

@@ -4,15 +4,16 @@ import (
 	"bufio"
 	"fmt"
 	"os"
+	"os/signal"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
-// readKeys makes the terminal report keys as they are pressed, without echoing them. If
+// readTerminalKeys makes the terminal report keys as they are pressed, without echoing them. If
 // standard input is no terminal, or belongs to another job, the channel is nil. restore
 // restores the terminal.
-func readKeys() (keys <-chan rune, restore func()) {
+func readTerminalKeys() (keys <-chan rune, restore func()) {
 	nothing := func() {}
 	fd := int(os.Stdin.Fd())
 	before, err := unix.IoctlGetTermios(fd, unix.TCGETS)
@@ -67,4 +68,10 @@ func leaveTerminal() error {
 		}
 	}
 	return nil
+}
+
+// notifyResize reports changes of the size of the terminal, until stop is called.
+func notifyResize(resized chan<- os.Signal) (stop func()) {
+	signal.Notify(resized, syscall.SIGWINCH)
+	return func() { signal.Stop(resized) }
 }

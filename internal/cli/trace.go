@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -285,7 +284,7 @@ func (c *traceCommand) ringBytes() uint32 {
 // terminal describes the terminal for the list and the waterfalls.
 func (c *traceCommand) terminal() text.Terminal {
 	width := c.outWidth()
-	return text.Terminal{Width: width, Colours: hasColours(width)}
+	return text.Terminal{Width: width, Colours: c.hasColours(width)}
 }
 
 func (r *traceRun) reportTraced() {
@@ -514,6 +513,7 @@ func (r *traceRun) result(took time.Duration) *trace.Trace {
 func (r *traceRun) write(ctx context.Context, t *trace.Trace, ended ending) error {
 	reportWritten, failed := r.writeOutputs(r.outputs, func(path string) error { return report.Traces(version()).WriteFile(path, t) })
 	defer reportWritten()
+	keepFiles(r.streams, report.Traces(version()), t)
 	if ended != endedUnread {
 		failed = errors.Join(failed, r.writeResult(t))
 	}
@@ -533,7 +533,7 @@ func (r *traceRun) writeResult(t *trace.Trace) error {
 		if err != nil {
 			return err
 		}
-		return r.screen.print(string(encoded))
+		return r.screen.print(r.out, string(encoded)+"\n")
 	}
 	out := bufio.NewWriter(r.out) // keeps the first error until Flush
 	for number, one := range t.Transactions {
@@ -604,24 +604,15 @@ func (r *traceRun) list(t *trace.Transaction) error {
 		if err != nil {
 			return err
 		}
-		return r.screen.print(string(encoded))
+		return r.screen.print(r.out, string(encoded)+"\n")
 	}
 	if !r.hasTitle {
 		r.hasTitle = true
-		if err := r.screen.print(text.TraceHeader(r.terminal)); err != nil {
+		if err := r.screen.print(r.out, text.TraceHeader(r.terminal)+"\n"); err != nil {
 			return err
 		}
 	}
-	return r.screen.print(text.TraceLine(len(r.kept), t, r.terminal))
-}
-
-// print writes a line of the result above what is drawn.
-func (s *screen) print(line string) error {
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	s.wipe()
-	_, err := io.WriteString(s.out, line+"\n")
-	return err
+	return r.screen.print(r.out, text.TraceLine(len(r.kept), t, r.terminal)+"\n")
 }
 
 const progressEvery = 250 * time.Millisecond

@@ -133,7 +133,8 @@ names: .html for a browser, with the search drawn over time, .pb.gz for go tool 
 func (c *walkCommand) run(ctx context.Context) error {
 	defer ignoreBrokenPipe()()
 	view := &walkView{walkCommand: c, progressView: newBulletin(c.streams, c.json), level: -1}
-	c.Notice, c.Progress, c.Waiting = view.remark, view.progress, view.waiting
+	c.Notice, c.Progress, c.Waiting, c.In = view.remark, view.progress, view.waiting, c.sessions()
+	c.ready()
 	result, err := withProgress(view.progressView, &c.cache, func(opened *cache.Cache) (*rootcause.Climb, error) {
 		c.Cache = opened
 		return c.climb(ctx, c.Options)
@@ -160,6 +161,7 @@ func (c *walkCommand) coldError(ctx context.Context, result *rootcause.Climb) er
 func (c *walkCommand) write(result *rootcause.Climb) error {
 	reportWritten, failed := c.writeOutputs(c.outputs, func(path string) error { return report.RootCauses.WriteFile(path, result) })
 	defer reportWritten()
+	keepFiles(c.streams, report.RootCauses, result)
 	out := bufio.NewWriter(c.out) // keeps the first error until Flush
 	if c.json {
 		failed = errors.Join(failed, document.Write(out, document.NewRootCause(result)))

@@ -62,6 +62,14 @@ func (f Writer[T]) Check(path string) error {
 	return err
 }
 
+// Suffixes returns the suffixes of the names of files that can be written.
+func (f Writer[T]) Suffixes() (suffixes []string) {
+	for _, one := range f {
+		suffixes = append(suffixes, one.suffix)
+	}
+	return suffixes
+}
+
 // WriteFile writes a result into a file in the format of the file's name. It removes a
 // file that could not be written completely.
 func (f Writer[T]) WriteFile(path string, result T) (err error) {

@@ -19,7 +19,6 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
-	"github.com/sonde-jvm/sonde/internal/weave/cache"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
@@ -32,11 +31,7 @@ type Options struct {
 	Hooks   int           // how many methods get hooks at most
 	// Redefine makes the JVM redefine classes whose loaders have no file, to see them.
 	Redefine bool
-	Force    bool         // also put hooks into classes that the JDK damages by that
-	Command  string       // shown to users who ask which Sonde holds the JVM
-	Cache    *cache.Cache // where woven classes are kept; may be nil
-	Notice   func(string)
-	Waiting  func(string) // receives what a slow end waits for; may be nil
+	session.Settings
 	// Watching receives how many methods have hooks, once they are on; may be nil.
 	Watching func(methods int)
 }
@@ -95,7 +90,9 @@ type look struct {
 
 // enter asks the JVM, and restores it.
 func (l *look) enter(ctx context.Context, jvm *process.JVM) (_ *Result, err error) {
-	l.session, err = session.Open(ctx, l.PID, session.Settings{Command: l.Command, Force: l.Force, Notice: l.remark, Waiting: l.Waiting, Cache: l.Cache})
+	settings := l.Settings
+	settings.Notice = l.remark
+	l.session, err = session.Open(ctx, l.PID, settings)
 	if err != nil {
 		return nil, err
 	}

@@ -16,21 +16,17 @@ import (
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
-// A Holder keeps a probe set applied to a JVM until it is closed. Other Sondes can ask it
-// to apply another set, for its status, and to end.
+// A Holder keeps a probe set applied to a JVM until it is stopped.
 type Holder struct {
 	Probes *liveprobes.Probes
 	Began  time.Time // when the set was applied
 
 	options HolderOptions
-	server  *Server // nil if other Sondes cannot ask
-	stop    func()  // ends the goroutine that runs Probes
+	stop    func() // ends the goroutine that runs Probes
 
-	asked    chan struct{} // closed when another Sonde asks for the end
-	askOnce  sync.Once
 	finished atomic.Bool // a probe has ended, perhaps the last
 
-	turn   sync.Mutex         // held while a set of another Sonde is applied
+	turn   sync.Mutex         // held while another set is applied
 	stays  context.Context    // done when the JVM is about to be left
 	depart context.CancelFunc // ends stays
 
@@ -45,15 +41,14 @@ type HolderOptions struct {
 
 	Notice  func(text string)                                // something the user should read
 	Ended   func(probe string, why liveprobes.Ending)        // a probe has ended
-	Changed func(changes int)                                // another Sonde has changed the set
-	Asked   func()                                           // another Sonde has asked for the end
+	Changed func(changes int)                                // another command has changed the set
 	Explain func(err error) error                            // words an error of applying a set
-	Notes   func(report *liveprobes.Report) (notes []string) // for a Sonde whose set was applied
+	Notes   func(report *liveprobes.Report) (notes []string) // for a command whose set was applied
 }
 
 // Hold applies a set to the JVM of a session.
 func Hold(ctx context.Context, s *session.Look, set *probeset.Set, o HolderOptions) (*Holder, *liveprobes.Report, error) {
-	h := &Holder{options: o, asked: make(chan struct{}), ended: make(map[string]liveprobes.Ending)}
+	h := &Holder{options: o, ended: make(map[string]liveprobes.Ending)}
 	h.Probes = liveprobes.New(s, liveprobes.Options{Flags: arena.Spreads, Notice: o.Notice, Ended: h.probeEnded})
 	report, err := h.Probes.Apply(ctx, set)
 	h.Began = time.Now()
@@ -64,12 +59,6 @@ func Hold(ctx context.Context, s *session.Look, set *probeset.Set, o HolderOptio
 	h.stays, h.depart = context.WithCancel(context.WithoutCancel(ctx))
 	h.stop = h.Probes.Start(func(err error) { o.Notice(format.OneLine(err)) })
 	return h, report, nil
-}
-
-// Serve lets other Sondes ask for the JVM.
-func (h *Holder) Serve(ctx context.Context, places Places, target Target) (err error) {
-	h.server, err = Listen(ctx, places, target, h)
-	return err
 }
 
 func (h *Holder) probeEnded(probe string, why liveprobes.Ending) {
@@ -83,10 +72,7 @@ func (h *Holder) probeEnded(probe string, why liveprobes.Ending) {
 // IsFinished reports whether the last probe has ended.
 func (h *Holder) IsFinished() bool { return h.finished.Swap(false) && len(h.Probes.Set().Probes) == 0 }
 
-// Asked is closed when another Sonde asks for the end.
-func (h *Holder) Asked() <-chan struct{} { return h.asked }
-
-// Apply implements Holding.
+// Apply applies another set, or with dryRun returns what that would change.
 func (h *Holder) Apply(ctx context.Context, set *probeset.Set, dryRun bool) (*Outcome, error) {
 	changes := probeset.Diff(h.Probes.Set(), set)
 	awaiting := h.Probes.Awaits()
@@ -100,7 +86,7 @@ func (h *Holder) Apply(ctx context.Context, set *probeset.Set, dryRun bool) (*Ou
 	defer context.AfterFunc(h.stays, cancel)()
 	report, err := h.Probes.Apply(ctx, set)
 	if h.stays.Err() != nil {
-		return nil, errors.New("the Sonde that holds this JVM is ending: try again in a moment")
+		return nil, errors.New("the sonde apply of this JVM is ending: try again in a moment")
 	}
 	if err != nil {
 		return nil, h.options.Explain(err)
@@ -117,24 +103,13 @@ func (h *Holder) Apply(ctx context.Context, set *probeset.Set, dryRun bool) (*Ou
 	}, nil
 }
 
-// Wanted implements Holding.
-func (h *Holder) Wanted() *probeset.Set { return h.Probes.Set() }
-
-// Status implements Holding.
+// Status returns the state of the applied set.
 func (h *Holder) Status() *Status {
 	status := &Status{Sonde: os.Getpid(), Command: h.options.Command, Since: h.Began.Round(time.Millisecond), Probes: []Running{}}
 	if results, err := h.Probes.Results(); err == nil { // the end reports errors
 		status.Probes = h.Rows(results, time.Since(h.Began), nil)
 	}
 	return status
-}
-
-// End implements Holding.
-func (h *Holder) End() {
-	h.askOnce.Do(func() {
-		h.options.Asked()
-		close(h.asked)
-	})
 }
 
 // Rows returns the rows of the probes that are or were applied. Rates are those of the time since
@@ -155,17 +130,10 @@ func (h *Holder) Rows(results *liveprobes.Results, since time.Duration, before m
 	return rows
 }
 
-// Stop ends all changes, so that the results are final. The returned function answers the Sondes
-// that wait for the end; the caller calls it after the hooks were removed.
-func (h *Holder) Stop() (release func() error) {
+// Stop ends all changes, so that the results are final.
+func (h *Holder) Stop() {
 	h.depart()
 	h.turn.Lock() // a change in progress ends first
+	defer h.turn.Unlock()
 	h.stop()
-	return func() error {
-		defer h.turn.Unlock()
-		if h.server == nil {
-			return nil
-		}
-		return h.server.Close()
-	}
 }

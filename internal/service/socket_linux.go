@@ -1,4 +1,4 @@
-package handover
+package service
 
 import (
 	"context"
@@ -111,4 +111,17 @@ func peerOf(conn *net.UnixConn) (pid int, uid uint32, err error) {
 		return 0, 0, fmt.Errorf("reading the credentials of the other end: %w", err)
 	}
 	return int(peer.Pid), peer.Uid, nil
+}
+
+// tryLock locks a directory, or fails if another process has locked it.
+func tryLock(dir string) (unlock func(), err error) {
+	file, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		_ = file.Close()
+		return nil, err
+	}
+	return func() { _ = file.Close() }, nil
 }

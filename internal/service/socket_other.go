@@ -1,6 +1,6 @@
 //go:build !linux
 
-package handover
+package service
 
 import (
 	"context"
@@ -17,3 +17,5 @@ func checkPrivate(string, uint32) error { return errors.ErrUnsupported }
 func lock(context.Context, string) (func(), error) { return nil, errors.ErrUnsupported }
 
 func peerOf(*net.UnixConn) (int, uint32, error) { return 0, 0, errors.ErrUnsupported }
+
+func tryLock(string) (func(), error) { return nil, errors.ErrUnsupported }
