@@ -34,8 +34,6 @@ type applyCommand struct {
 	end        bool
 	background bool
 	noService  bool
-	text       []byte // of the file
-	command    *cobra.Command
 	duration   time.Duration
 	interval   time.Duration
 	paced      bool // --interval was given
@@ -53,8 +51,7 @@ func newApply(s streams) *cobra.Command {
 		Example: applyExamples,
 		Args:    exactly("PID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c.background, c.noService = isSet(cmd, "background"), isSet(cmd, "no-service")
-			c.command = cmd
+			c.background, c.noService = isSet(cmd, backgroundFlag), isSet(cmd, noServiceFlag)
 			return checkAndRun(c)(cmd, args)
 		},
 	}
@@ -96,7 +93,7 @@ func (c *applyCommand) check(args []string, given func(string) bool) (err error)
 	if c.title == "" {
 		c.title = c.file
 	}
-	if c.set, c.text, err = readProbes(c.streams, c.file); err != nil {
+	if c.set, _, err = readProbes(c.streams, c.file); err != nil {
 		return err
 	}
 	return checkOutputs(c.outputs, report.Traces("").Check)
@@ -138,7 +135,7 @@ func (c *applyCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.look != nil {
+	if c.streams.look != nil {
 		return c.hold(ctx, jvm)
 	}
 	var running *appliedLook
@@ -167,15 +164,33 @@ func (c *applyCommand) apply(ctx context.Context, jvm *process.JVM) error {
 	if !c.yes && !confirm(ctx, c.streams, fmt.Sprintf("apply this to process %d?", c.pid)) {
 		return errors.New("not confirmed; nothing was changed")
 	}
-	if !c.useService || c.noService {
-		return c.hold(ctx, jvm)
+	return c.hold(ctx, jvm)
+}
+
+// hold keeps the set applied until it ends, in the service if there is one.
+func (c *applyCommand) hold(ctx context.Context, jvm *process.JVM) error {
+	switch {
+	case c.streams.look == nil && c.useService && !c.noService:
+		return c.runInService(ctx, delegated{kind: "apply", pid: c.pid, options: c.options(), background: c.background, json: c.json})
+	case c.background:
+		return errNoBackground
 	}
-	options, err := kindOf("apply").options(c.command, nil)
-	if err != nil {
-		return err
+	return c.holdHere(ctx, jvm)
+}
+
+// options returns the options of the look that the service runs.
+func (c *applyCommand) options() map[string]any {
+	options := map[string]any{
+		probesProperty: string(c.set.YAML()), titleFlag: c.title, "for": c.duration.String(), "keep": c.keep, "force": c.force, "left": c.listLeft,
 	}
-	options[probesProperty], options[titleFlag] = string(c.text), c.title
-	return c.runInService(ctx, delegated{kind: "apply", pid: c.pid, options: options, background: c.background, json: c.json})
+	if c.paced {
+		options["interval"] = c.interval.String()
+	}
+	if len(c.outputs) > 0 {
+		options["output"], _ = absolute(c.outputs) // a working directory that is gone has no files either
+	}
+	c.cache.addOptions(options)
+	return options
 }
 
 // An appliedLook is a sonde apply that runs in the service.

@@ -38,7 +38,7 @@ type applyRun struct {
 	shown   map[handover.RowKey]uint64 // calls at that time
 }
 
-func (c *applyCommand) hold(ctx context.Context, jvm *process.JVM) error {
+func (c *applyCommand) holdHere(ctx context.Context, jvm *process.JVM) error {
 	defer ignoreBrokenPipe()()
 	r := &applyRun{applyCommand: c, liveSession: liveSession{target: &c.targetFlags, screen: newScreen(c.streams)}}
 	if err := r.enterSet(ctx, jvm); err != nil {
@@ -80,6 +80,7 @@ func (r *applyRun) enterSet(ctx context.Context, jvm *process.JVM) error {
 	if err := letGo(jvm); err != nil { // sonde run --hold has stopped it before its first instruction
 		r.remark(format.OneLine(err))
 	}
+	r.reportCost()
 	r.ready()
 	return nil
 }

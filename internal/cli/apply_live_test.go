@@ -84,7 +84,7 @@ func TestApplyLive(t *testing.T) {
 			}
 			out := s.must("apply", s.pid, "-f", firstProbes, "--background")
 			t.Cleanup(func() { _, _, _ = sonde(t, "apply", s.pid, "--end") })
-			if !strings.Contains(out, "holds process "+s.pid+": sonde apply "+s.pid+" shows its state") {
+			if !strings.Contains(out, "of process "+s.pid+" continues in the background: sonde show ") {
 				t.Errorf("applying says %q", out)
 			}
 			s.do("sell 7 gold")
@@ -114,7 +114,7 @@ func (s *watchedShop) unheld() {
 func (s *watchedShop) change() {
 	s.t.Helper()
 	const changes = "- probe gold\n~ probe dear: level count → time\n+ probe refunds: methods applied.Shop$Desk.refund, level count, calls 1000\n"
-	if out := s.must("apply", s.pid, "-f", secondProbes); !strings.HasPrefix(out, changes+"applied by the Sonde that holds process "+s.pid+": 1 hook added, ") {
+	if out := s.must("apply", s.pid, "-f", secondProbes); !strings.HasPrefix(out, changes+"applied by look ") || !strings.Contains(out, " of process "+s.pid+": 1 hook added, ") {
 		s.t.Errorf("a changed file says\n%s", out)
 	}
 	s.do("sell 4 gold")

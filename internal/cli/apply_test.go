@@ -172,19 +172,6 @@ func TestIsYes(t *testing.T) {
 	}
 }
 
-func TestBackgroundArgs(t *testing.T) {
-	c := &applyCommand{targetFlags: targetFlags{pid: 7, force: true}, title: "-f x.yaml", duration: time.Hour, outputs: []string{"x.html"}, keep: 5}
-	want := []string{"apply", "7", "--file", "-", "--title", "-f x.yaml", "--ready", "--for", "1h0m0s", "--output", "x.html", "--keep", "5", "--force"}
-	if have := c.backgroundArgs(); !reflect.DeepEqual(have, want) {
-		t.Errorf("have %q, want %q", have, want)
-	}
-	// The other side understands them.
-	command := newApply(streams{})
-	if err := command.ParseFlags(want[1:]); err != nil {
-		t.Error(err)
-	}
-}
-
 // TestDemoProbes: the file of the demo is right.
 func TestDemoProbes(t *testing.T) {
 	var said bytes.Buffer

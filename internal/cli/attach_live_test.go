@@ -160,7 +160,7 @@ func (s *packedShop) takesOver() {
 	if code := weaving.end(t); code != exitOK || !strings.Contains(weaving.stderr.String(), "sonde report "+s.arena+" shows its measurements") {
 		t.Errorf("exit code %d: %s", code, weaving.stderr.String())
 	}
-	if last := parse[document.Applied](t, weaving.out.String()); last.File != s.pack || ending(last.Ended) != endedAsked {
+	if last := parse[document.Applied](t, weaving.out.String()); last.File != s.pack || ending(last.Ended) != endedInterrupted {
 		t.Errorf("%+v", last)
 	}
 	// What the pack has measured is there, and no more.

@@ -14,6 +14,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/session"
+	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/test/live"
 )
 
@@ -116,7 +117,7 @@ func TestLiveCacheIsWhereItIsSaid(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Setenv(cacheVariable, tt.variable)
 			t.Setenv("XDG_CACHE_HOME", user)
-			opened, end, err := tt.flags.openCache(func(text string) { t.Error(text) })
+			opened, end, err := tt.flags.openCache(streams{}, func(text string) { t.Error(text) })
 			if err != nil || (opened != nil) != (tt.made != "") {
 				t.Fatal(opened, err)
 			}
@@ -141,7 +142,7 @@ func TestLiveCacheWrong(t *testing.T) {
 		{none: true, cacheDirFlags: cacheDirFlags{dir: "x"}}, {share: "all"}, {cacheDirFlags: cacheDirFlags{trust: []string{"nobody-of-that-name"}}},
 	} {
 		var bad *usageError
-		if _, _, err := wrong.openCache(nil); !errors.As(err, &bad) {
+		if _, _, err := wrong.openCache(streams{}, nil); !errors.As(err, &bad) {
 			t.Errorf("%+v: %v", wrong, err)
 		}
 	}
@@ -150,19 +151,23 @@ func TestLiveCacheWrong(t *testing.T) {
 		t.Fatal(err)
 	}
 	var notes []string
-	opened, end, err := (&cacheFlags{cacheDirFlags: cacheDirFlags{dir: file}}).openCache(func(text string) { notes = append(notes, text) })
+	opened, end, err := (&cacheFlags{cacheDirFlags: cacheDirFlags{dir: file}}).openCache(streams{}, func(text string) { notes = append(notes, text) })
 	if err != nil || opened == nil || len(notes) != 1 || strings.Contains(notes[0], "\n") {
 		t.Fatal(opened, err, notes)
 	}
 	end()
 }
 
-// TestBackgroundHasTheCache passes the flags of the cache on to the background Sonde.
-func TestBackgroundHasTheCache(t *testing.T) {
-	c := &applyCommand{}
-	c.cache = cacheFlags{share: "group", none: true, cacheDirFlags: cacheDirFlags{dir: "d", trust: []string{"a", "b"}}}
-	want := []string{"--no-cache", "--cache", "d", "--cache-share", "group", "--cache-trust", "a", "--cache-trust", "b"}
-	if args := c.backgroundArgs(); !slices.Equal(args[len(args)-len(want):], want) {
-		t.Error(args)
+// TestLooksHaveTheCache passes the flags of the cache on to the service.
+func TestLooksHaveTheCache(t *testing.T) {
+	c := &applyCommand{set: &probeset.Set{}}
+	c.cache = cacheFlags{share: "group", cacheDirFlags: cacheDirFlags{dir: "/d", trust: []string{"a", "b"}}}
+	options := c.options()
+	if options["cache"] != "/d" || options["cache-share"] != "group" || !slices.Equal(options["cache-trust"].([]string), []string{"a", "b"}) {
+		t.Error(options)
+	}
+	c.cache = cacheFlags{none: true}
+	if options := c.options(); options["no-cache"] != true {
+		t.Error(options)
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/report"
 	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/report/format"
+	"github.com/sonde-jvm/sonde/internal/service"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/test/live"
 )
@@ -62,21 +63,28 @@ func TestCountLive(t *testing.T) {
 func checkHeld(t *testing.T, pid, holder int) {
 	t.Helper()
 	code, out, stderr := sonde(t, "status", strconv.Itoa(pid), "--json")
-	held := parse[document.Status](t, out)
+	held := parse[struct {
+		document.Status
+		service.List
+	}](t, out)
 	if code != exitOK || !held.Inside || len(held.Occupants) != 1 {
 		t.Fatalf("exit code %d: %s%s", code, out, stderr)
 	}
-	if o := held.Occupants[0]; o.Process != holder || o.Alive != "yes" || !strings.HasPrefix(o.Command, "sonde count") ||
+	if len(held.Looks) != 1 || held.Looks[0].Client != holder || !strings.HasPrefix(held.Looks[0].Command, "sonde count") || held.Looks[0].Cost.Calls == 0 {
+		t.Errorf("%+v", held.Looks)
+	}
+	serving := held.Occupants[0].Process
+	if o := held.Occupants[0]; serving == holder || o.Alive != "yes" || o.Command != "sonde serve" ||
 		len(o.Methods) == 0 || o.Calls == 0 || o.Threads == 0 || o.ArenaUsed == 0 || o.Timing != string(results.Exact) {
 		t.Errorf("%+v", o)
 	}
 	_, out, _ = sonde(t, "status", strconv.Itoa(pid))
-	if !strings.Contains(out, fmt.Sprintf("process  %d, alive", holder)) {
+	if !strings.Contains(out, fmt.Sprintf("process  %d, alive", serving)) {
 		t.Errorf("%s", out)
 	}
-	code, _, stderr = sonde(t, countArgs(pid, "a.**", "--duration", "1s")...)
-	if code != exitError || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, fmt.Sprintf("process %d is held by sonde count", pid)) ||
-		!strings.Contains(stderr, fmt.Sprintf("process %d: wait for it, or end it with sonde undo %d", holder, pid)) {
+	code, _, stderr = sonde(t, countArgs(pid, "a.**", "--duration", "1s", "--no-service")...)
+	if code != exitError || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, fmt.Sprintf("process %d is held by sonde serve", pid)) ||
+		!strings.Contains(stderr, fmt.Sprintf("process %d: wait for it, or end it with sonde undo %d", serving, pid)) {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
 	code, out, _ = sonde(t, "doctor", strconv.Itoa(pid))

@@ -251,6 +251,25 @@ func (l *cacheFlags) register(flags flagSet) {
 	flags.BoolVar(&l.none, "no-cache", false, "weave every class again, and cache nothing")
 }
 
+// addOptions adds the flags to the options of a look, with what the environment says.
+func (l *cacheFlags) addOptions(options map[string]any) {
+	if l.share != "" {
+		options["cache-share"] = l.share
+	}
+	if len(l.trust) > 0 {
+		options["cache-trust"] = l.trust
+	}
+	dir := l.dir
+	if dir == "" && !l.none {
+		dir = os.Getenv(cacheVariable)
+	}
+	if l.none || l.dir == "" && dir == cacheOff {
+		options["no-cache"] = true
+	} else if dir != "" {
+		options["cache"], _ = absolute(dir)
+	}
+}
+
 // openCache opens the cache; nil without one. Problems with it are reported, and it is then
 // not used. The function that ends its use must be called when the hooks are out: the last
 // entries may still be on their way to the disk.

@@ -83,9 +83,9 @@ func checkNotRecording(t *testing.T, jdk jvmtest.JDK, pid int) {
 
 // startHot starts sonde hot and returns when it has shown something, with its
 // first object.
-func startHot(t *testing.T, pid int) (*exec.Cmd, document.Hot) {
+func startHot(t *testing.T, pid int, more ...string) (*exec.Cmd, document.Hot) {
 	t.Helper()
-	command := exec.Command("sonde", "hot", strconv.Itoa(pid), "--recorder", "--json", "--interval", "100ms")
+	command := exec.Command("sonde", append([]string{"hot", strconv.Itoa(pid), "--recorder", "--json", "--interval", "100ms"}, more...)...)
 	stdout, err := command.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -128,7 +128,7 @@ func TestHotLeavesNothing(t *testing.T) {
 			}
 			checkNotRecording(t, jdk, p.PID)
 
-			killed, _ := startHot(t, p.PID)
+			killed, _ := startHot(t, p.PID, "--no-service") // else the service ends it
 			if err := killed.Process.Kill(); err != nil {
 				t.Fatal(err)
 			}

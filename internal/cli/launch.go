@@ -164,13 +164,13 @@ func runWatched(ctx context.Context, s streams, words []string, file, agentDir s
 	defer program.PassSignals()()
 	defer reportLeft()
 	c := &applyCommand{
-		targetFlags: targetFlags{streams: streams{out: s.err, err: s.err}}, title: file, set: set, interval: time.Second, keep: usualKeep,
+		targetFlags: targetFlags{streams: streams{in: s.in, out: s.err, err: s.err, useService: s.useService}}, title: file, set: set, interval: time.Second, keep: usualKeep,
 	}
 	err = withFirstJVM(ctx, program, func(ctx context.Context, jvm *process.JVM) error {
 		c.pid = jvm.PID
 		return c.hold(ctx, jvm)
 	})
-	if err != nil {
+	if err != nil && !errors.As(err, new(exitStatus)) { // of a look, whose messages have said it
 		_, _ = fmt.Fprintf(s.err, "sonde: %s\n", format.OneLine(err))
 	}
 	return programError(program.ExitCode())

@@ -93,8 +93,28 @@ func (v *liveSession) enter(ctx context.Context, name string, flags arena.Flags,
 	if err := letGo(v.session.JVM()); err != nil { // sonde run --hold has stopped it before its first instruction
 		v.remark(format.OneLine(err))
 	}
+	v.reportCost()
 	v.target.ready()
 	return nil
+}
+
+// reportCost tells the service what the look costs.
+func (v *liveSession) reportCost() {
+	v.target.reportCost(func() (calls uint64) {
+		sum, err := v.session.Sum()
+		if err != nil {
+			return 0 // the end reports it
+		}
+		for _, totals := range sum.Methods {
+			calls += totals.Calls
+		}
+		return calls
+	}, func() float64 {
+		if cost := v.cost.Cost(); cost != nil {
+			return cost.Median
+		}
+		return 0
+	})
 }
 
 func (v *liveSession) open(ctx context.Context, command string) error {

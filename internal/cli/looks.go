@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -44,7 +45,7 @@ var lookKinds = []lookKind{
 }
 
 // Flags that are no options of a look, because the service or the client has them.
-var clientFlags = []string{"help", "json", "background", "no-service", "start", "agent-dir", "dry-run", "yes", "end", "file"}
+var clientFlags = []string{"help", "json", backgroundFlag, noServiceFlag, "start", "agent-dir", "dry-run", "yes", "end", "file"}
 
 // pathFlags name files. The service has another working directory.
 var pathFlags = []string{"output", "prometheus", "flame", "cache"}
@@ -167,12 +168,8 @@ func (k *lookKind) options(command *cobra.Command, args []string) (map[string]an
 		}
 		options[flag.Name] = value
 	})
-	if named := os.Getenv(cacheVariable); named != "" && command.Flags().Lookup("cache") != nil && !command.Flags().Changed("cache") {
-		if named == cacheOff {
-			options["no-cache"] = true
-		} else if dir, err := filepath.Abs(named); err == nil {
-			options["cache"] = dir
-		}
+	if named := os.Getenv(cacheVariable); named != "" && command.Flags().Lookup("cache") != nil && !command.Flags().Changed("cache") && !command.Flags().Changed("no-cache") {
+		(&cacheFlags{}).addOptions(options)
 	}
 	return options, failed
 }
@@ -308,6 +305,26 @@ func (s streams) sessions() *session.Sessions {
 		return nil
 	}
 	return &s.look.host.sessions
+}
+
+// reportCost tells the service what the hooks of a look cost. calls returns how many calls they
+// have counted, perCall what one costs in nanoseconds; 0 if that is not known yet.
+func (s streams) reportCost(calls func() uint64, perCall func() float64) {
+	if s.look == nil {
+		return
+	}
+	var lock sync.Mutex
+	last, at := uint64(0), time.Now()
+	s.look.SetCost(func() *service.Cost {
+		lock.Lock()
+		defer lock.Unlock()
+		now := time.Now()
+		cost := &service.Cost{Calls: calls()}
+		cost.PerSecond = float64(cost.Calls-min(last, cost.Calls)) / now.Sub(at).Seconds()
+		cost.Share = cost.PerSecond * perCall() / 1e9
+		last, at = cost.Calls, now
+		return cost
+	})
 }
 
 // ready says that the command has begun to measure.

@@ -60,6 +60,9 @@ func newProfile(s streams) *cobra.Command {
 			if c.start {
 				return c.runStarted(cmd.Context())
 			}
+			if done, err := c.delegate(cmd, args); done || err != nil {
+				return err
+			}
 			return c.run(cmd.Context())
 		},
 	}

@@ -213,8 +213,8 @@ For files:
 		newDiff(s), newInstrument(s), newPlan(s), newPack(s), newDump(s), newCache(s), newRuntimeJar(s), newVersion(s),
 	)
 	for _, command := range root.Commands() {
-		if kind := kindOf(command.Name()); kind != nil {
-			s.addServiceFlags(command, kind)
+		if kindOf(command.Name()) != nil {
+			addServiceFlags(command)
 		}
 		if !strings.Contains(command.Long, "xit code") { // then it has its own
 			command.Long += exitCodes
@@ -229,12 +229,17 @@ const exitCodes = "\n\nExit code: 0 if there is a result, 1 if there is none or 
 type checkedCommand interface {
 	// check reads the arguments. given reports whether a flag was given.
 	check(args []string, given func(flag string) bool) error
+	// delegate makes the service run the command, if it can, and reports whether it has.
+	delegate(cmd *cobra.Command, args []string) (done bool, err error)
 	run(ctx context.Context) error
 }
 
 func checkAndRun(c checkedCommand) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := c.check(args, cmd.Flags().Changed); err != nil {
+			return err
+		}
+		if done, err := c.delegate(cmd, args); done || err != nil {
 			return err
 		}
 		return c.run(cmd.Context())
@@ -277,6 +282,16 @@ func exactly(names ...string) cobra.PositionalArgs {
 			return usage("unexpected argument %q", args[len(names)])
 		}
 		return atLeast(names...)(cmd, args)
+	}
+}
+
+// atMost allows arguments, and no more.
+func atMost(names ...string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) > len(names) {
+			return usage("unexpected argument %q", args[len(names)])
+		}
+		return nil
 	}
 }
 

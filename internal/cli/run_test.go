@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -166,16 +167,20 @@ func TestMain(m *testing.M) {
 	testscript.Main(isolated{m}, map[string]func(){"sonde": func() { os.Exit(Main(os.Args[1:])) }})
 }
 
-// isolated tests touch neither the cache nor the data of the user who runs them, and do not
-// depend on what others left there. A test says so to each sonde that it starts.
+// isolated tests touch neither the cache nor the data of the user who runs them, have a service of
+// their own, and do not depend on what others left there. A test says so to each sonde that it starts.
 type isolated struct{ *testing.M }
 
 func (i isolated) Run() int {
 	data, err := os.MkdirTemp("", "sonde-test-data-")
-	if err := errors.Join(err, os.Setenv(cacheVariable, cacheOff), os.Setenv("XDG_DATA_HOME", data)); err != nil {
+	for _, name := range []string{"XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"} {
+		err = errors.Join(err, os.Setenv(name, data))
+	}
+	if err := errors.Join(err, os.Setenv(cacheVariable, cacheOff)); err != nil {
 		panic(err)
 	}
 	defer func() { _ = os.RemoveAll(data) }()
+	defer func() { _ = exec.Command("sonde", "serve", "--stop").Run() }() // fails if no test has needed it
 	return i.M.Run()
 }
 

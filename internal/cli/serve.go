@@ -21,6 +21,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/service"
@@ -35,32 +36,40 @@ const (
 // usualIdle is how long a service without looks waits for the next one.
 const usualIdle = 30 * time.Second
 
-// addServiceFlags adds the flags of a command that the service can run, and makes the service
-// run it.
-func (s streams) addServiceFlags(command *cobra.Command, kind *lookKind) {
-	var background, noService bool
-	command.Flags().BoolVar(&background, "background", false, "continue in the background: sonde looks lists such commands, sonde show shows one")
-	command.Flags().BoolVar(&noService, "no-service", false, "run in this process alone; other commands cannot use the JVM meanwhile")
-	if kind.name == "apply" { // which asks before it begins
-		return
-	}
-	inner := command.RunE
-	command.RunE = func(cmd *cobra.Command, args []string) error {
-		pid, err := strconv.Atoi(append(args, "")[0])
-		isLocal := !s.useService || noService || err != nil || isSet(cmd, "start")
-		switch {
-		case background && (isLocal || noService):
-			return usage("--background needs the service and a running JVM: use it without --no-service, and without %s=%s", serviceVariable, serviceOff)
-		case isLocal:
-			return inner(cmd, args)
-		}
-		options, err := kind.options(cmd, args)
-		if err != nil {
-			return err
-		}
-		return s.runInService(cmd.Context(), delegated{kind: kind.name, pid: pid, options: options, background: background, json: isSet(cmd, "json")})
-	}
+// The flags of commands that the service can run.
+const (
+	backgroundFlag = "background"
+	noServiceFlag  = "no-service"
+)
+
+func addServiceFlags(command *cobra.Command) {
+	command.Flags().Bool(backgroundFlag, false, "continue in the background: sonde looks lists such commands, sonde show shows one")
+	command.Flags().Bool(noServiceFlag, false, "run in this process alone; other commands cannot use the JVM meanwhile")
 }
+
+// delegate makes the service run a command that looks at a running JVM, and reports whether it
+// has.
+func (s streams) delegate(cmd *cobra.Command, args []string) (done bool, err error) {
+	kind := kindOf(cmd.Name())
+	if kind == nil || kind.name == "apply" || s.look != nil { // apply asks first
+		return false, nil
+	}
+	background := isSet(cmd, backgroundFlag)
+	pid, err := strconv.Atoi(append(args, "")[0])
+	if !s.useService || isSet(cmd, noServiceFlag) || err != nil || isSet(cmd, "start") {
+		if background {
+			return false, errNoBackground
+		}
+		return false, nil
+	}
+	options, err := kind.options(cmd, args)
+	if err != nil {
+		return false, err
+	}
+	return true, s.runInService(cmd.Context(), delegated{kind: kind.name, pid: pid, options: options, background: background, json: isSet(cmd, "json")})
+}
+
+var errNoBackground = usage("--background needs the service and a running JVM: use it without --no-service, and without %s=%s", serviceVariable, serviceOff)
 
 // isSet reports whether a flag is there and true.
 func isSet(command *cobra.Command, name string) bool {
@@ -278,7 +287,7 @@ func (s streams) showLook(ctx context.Context, client *service.Client, open func
 			return endedLook(event)
 		}
 		if err := show(s, screen, event); err != nil {
-			go end() // the events that remain are not read
+			end() // the events that remain are not read
 			return err
 		}
 	}
@@ -739,4 +748,104 @@ func endLook(ctx context.Context, s streams, number int, asJSON bool) error {
 		return fmt.Errorf("look %d has ended without a result: %s", number, look.Error)
 	}
 	return s.printResult(ctx, client, &look, asJSON, nil)
+}
+
+// undoLook ends one look of a JVM.
+func undoLook(ctx context.Context, s streams, pid, number int) error {
+	looks, err := runningLooks(ctx, func(l *service.Description) bool { return l.Number == number })
+	switch {
+	case err != nil:
+		return err
+	case len(looks) == 0:
+		return fmt.Errorf("look %d is not running: sonde looks lists the looks", number)
+	case looks[0].PID != pid:
+		return fmt.Errorf("look %d is of process %d, not of %d", number, looks[0].PID, pid)
+	}
+	client, err := place().Find(ctx)
+	if err != nil {
+		return err
+	}
+	if err := client.Call(ctx, http.MethodPost, fmt.Sprintf("/v1/looks/%d/end", number), nil, nil); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(s.out, "look %d has ended: sonde show %d prints its result\n", number, number)
+	return err
+}
+
+// runningLooks returns the looks that run and pass a filter. No service is started for that.
+func runningLooks(ctx context.Context, passes func(*service.Description) bool) ([]service.Description, error) {
+	looks := []service.Description{}
+	client, err := place().Find(ctx)
+	if errors.Is(err, service.ErrNone) {
+		return looks, nil
+	}
+	var list service.List
+	if err == nil {
+		err = client.Call(ctx, http.MethodGet, "/v1/looks", nil, &list)
+	}
+	for _, look := range list.Looks {
+		if look.State == service.Running && passes(&look) {
+			looks = append(looks, look)
+		}
+	}
+	return looks, err
+}
+
+func serviceStatus(ctx context.Context, s streams, asJSON bool) error {
+	client, err := place().Find(ctx)
+	if err != nil {
+		return err
+	}
+	var about service.About
+	if err := client.Call(ctx, http.MethodGet, "/v1/service", nil, &about); err != nil {
+		return err
+	}
+	about.Socket = client.Socket
+	if asJSON {
+		return document.Write(s.out, about)
+	}
+	return s.print(func(out io.Writer) {
+		line := fields(out, 9)
+		line("process", "%d, sonde %s", about.PID, about.Version)
+		line("since", "%s (%s)", about.Began.Local().Format(time.DateTime), since(about.Began))
+		line("socket", "%s", about.Socket)
+		line("looks", "%s", format.Count(about.Looks, "is running", "are running"))
+		line("results", "%s", about.Results)
+	})
+}
+
+// hostStatus shows the JVMs in which Sonde is, and the looks that run.
+func hostStatus(ctx context.Context, s streams, asJSON bool) error {
+	jvms, err := process.Local.Find(ctx)
+	if err != nil {
+		return fmt.Errorf("listing processes: %w", err)
+	}
+	jvms = slices.DeleteFunc(jvms, func(j *process.JVM) bool { return j.Inside == process.Outside || j.Inside == process.PresenceUnknown })
+	looks, err := runningLooks(ctx, func(*service.Description) bool { return true })
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		documents := []document.JVM{}
+		for _, jvm := range jvms {
+			documents = append(documents, document.NewJVM(jvm))
+		}
+		return document.Write(s.out, struct {
+			JVMs []document.JVM `json:"jvms"`
+			service.List
+		}{documents, service.List{Looks: looks}})
+	}
+	if len(jvms)+len(looks) == 0 {
+		_, err := fmt.Fprintln(s.out, "Sonde is in no JVM"+asFarAsSeen())
+		return err
+	}
+	return s.print(func(out io.Writer) {
+		if len(jvms) > 0 {
+			format.WriteTable(out, psColumns, jvmRows(jvms), s.outWidth())
+		}
+		if len(looks) > 0 {
+			_, _ = fmt.Fprintln(out)
+			format.WriteTable(out, looksColumns, lookTexts(looks), s.outWidth())
+		}
+	})
 }

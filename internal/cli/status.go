@@ -20,27 +20,44 @@ import (
 	"github.com/sonde-jvm/sonde/internal/measure/results"
 	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/report/format"
+	"github.com/sonde-jvm/sonde/internal/service"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
 func newStatus(s streams) *cobra.Command {
-	var asJSON bool
+	var asJSON, ofService bool
 	var top int
 	command := &cobra.Command{
-		Use:   "status PID",
-		Short: "Show what Sonde is doing in a JVM",
-		Long: `Show whether Sonde has hooks in a JVM, by which command and since when, whether that
-command is still running, and what its hooks have measured so far. For a pack that the
-program was started with, show which of its classes were woven.
+		Use:   "status [PID]",
+		Short: "Show what Sonde is doing in a JVM, or on this host",
+		Long: `Show whether Sonde has hooks in a JVM, by which process and since when, whether that
+process is still running, its looks with their cost, and what its hooks have measured so
+far. For a pack that the program was started with, show which of its classes were woven.
 
-Everything is read from the memory that the hooks write to; the JVM is not asked and
-nothing is sent to it.`,
-		Example: `  sonde status 4711
-  sonde status 4711 --json | jq .occupants[].command`,
-		Args: exactly("PID"),
-		RunE: ofProcess(func(ctx context.Context, pid int) error { return status(ctx, s, pid, asJSON, top) }),
+Everything is read from the memory that the hooks write to, and from the service; the JVM
+is not asked and nothing is sent to it.
+
+Without PID, all JVMs of this host are listed in which Sonde is, and the looks of this
+user that are running. With --service, the service itself is shown.`,
+		Example: `  sonde status
+  sonde status 4711
+  sonde status 4711 --json | jq .looks[].command
+  sonde status --service`,
+		Args: atMost("PID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case ofService && len(args) > 0:
+				return usage("--service goes without PID")
+			case ofService:
+				return serviceStatus(cmd.Context(), s, asJSON)
+			case len(args) == 0:
+				return hostStatus(cmd.Context(), s, asJSON)
+			}
+			return ofProcess(func(ctx context.Context, pid int) error { return status(ctx, s, pid, asJSON, top) })(cmd, args)
+		},
 	}
+	command.Flags().BoolVar(&ofService, "service", false, "show the service of this user")
 	command.Flags().BoolVar(&asJSON, "json", false, "write one JSON object")
 	command.Flags().Var(number(&top, 10, 0, 0), "top", "show at most `N` methods; 0 shows all")
 	return command
@@ -92,10 +109,23 @@ func status(ctx context.Context, s streams, pid int, asJSON bool, top int) error
 		}
 		all, d.Occupants = append(all, t), append(d.Occupants, t.Occupant)
 	}
+	looks, err := runningLooks(ctx, func(l *service.Description) bool { return l.PID == pid })
+	if err != nil {
+		s.note("the service does not answer: " + format.OneLine(err))
+	}
 	if asJSON {
-		err = document.Write(s.out, d)
+		err = document.Write(s.out, struct {
+			document.Status
+			service.List
+		}{d, service.List{Looks: looks}})
 	} else {
-		err = s.print(func(out io.Writer) { writeStatus(out, &d, all, top, s.outWidth()) })
+		err = s.print(func(out io.Writer) {
+			writeStatus(out, &d, all, top, s.outWidth())
+			if len(looks) > 0 {
+				_, _ = fmt.Fprintln(out)
+				format.WriteTable(out, looksColumns, lookTexts(looks), s.outWidth())
+			}
+		})
 	}
 	for _, u := range unreachable {
 		err = errors.Join(err, u)
@@ -229,9 +259,10 @@ func aliveText(alive process.Answer) string {
 }
 
 func newUndo(s streams) *cobra.Command {
-	return &cobra.Command{
+	look := 0
+	command := &cobra.Command{
 		Use:   "undo PID",
-		Short: "Remove everything that Sonde has put into a JVM",
+		Short: "Remove everything that Sonde has put into a JVM, or what one look has",
 		Long: `Make the agent in a JVM restore every class and end, whoever put it there and whether
 or not that command still runs, and wait until it is done. A command that is ended this
 way still prints its result. A pack that the program was started with is removed as well,
@@ -239,10 +270,16 @@ until the program is restarted; its measurements stay in its arena, for sonde re
 flight recording that a killed Sonde has left running is stopped.
 
 Leftover files of this user are removed on the whole host: those of processes that have
-ended, and the agent's jar if no running JVM has loaded it.`,
-		Example: `  sonde undo 4711`,
-		Args:    exactly("PID"),
+ended, and the agent's jar if no running JVM has loaded it.
+
+With --look, only that look ends; hooks that others use stay, and so do files.`,
+		Example: `  sonde undo 4711
+  sonde undo 4711 --look 12`,
+		Args: exactly("PID"),
 		RunE: ofProcess(func(ctx context.Context, pid int) error {
+			if look != 0 {
+				return undoLook(ctx, s, pid, look)
+			}
 			err := undo(ctx, s, pid)
 			if err != nil && !errors.Is(err, process.ErrNoProcess) { // a process that is gone may have left files
 				return err
@@ -250,6 +287,8 @@ ended, and the agent's jar if no running JVM has loaded it.`,
 			return errors.Join(err, sweep(ctx, s))
 		}),
 	}
+	command.Flags().Var(number(&look, 0, 1, 0), "look", "end only the look with this number `N`")
+	return command
 }
 
 func undo(ctx context.Context, s streams, pid int) error {

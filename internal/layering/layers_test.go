@@ -10,7 +10,7 @@ const module = "github.com/sonde-jvm/sonde"
 
 // groups are the folders of internal/ in the order in which data flows. A package may
 // import packages of its own group and of groups before it.
-var groups = []string{"wire", "jvm", "classes", "spec", "weave", "session", "measure", "report", "cli"}
+var groups = []string{"wire", "jvm", "classes", "spec", "weave", "session", "measure", "report", "service", "cli"}
 
 // library is the part of the module that others can use: it knows class files and
 // nothing else, so it imports only itself. Everything may import it.
@@ -35,7 +35,8 @@ var outside = map[string][]string{
 		"go.opentelemetry.io/proto/otlp/common/v1", "go.opentelemetry.io/proto/otlp/resource/v1", "go.opentelemetry.io/proto/otlp/trace/v1",
 		"google.golang.org/protobuf/encoding/protojson", "google.golang.org/protobuf/encoding/protowire", "google.golang.org/protobuf/proto",
 	},
-	"cli": {"github.com/spf13/cobra", "golang.org/x/sys/unix", "golang.org/x/term"},
+	"service": {"golang.org/x/sys/unix"},
+	"cli":     {"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys/unix", "golang.org/x/term"},
 }
 
 func TestImportsFollowTheFlow(t *testing.T) {

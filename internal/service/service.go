@@ -233,14 +233,15 @@ type About struct {
 	PID     int       `json:"pid"`
 	User    uint32    `json:"user"`
 	Began   time.Time `json:"began"`
-	Looks   int       `json:"looks"` // that run
-	Results string    `json:"results"`
+	Looks   int       `json:"looks"`   // that run
+	Results string    `json:"results"` // the directory of results
+	Socket  string    `json:"socket,omitempty"`
 }
 
 func (s *Service) about() About {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	return About{s.Version, os.Getpid(), s.uid, s.began.Round(time.Millisecond), len(s.looks), s.State}
+	return About{s.Version, os.Getpid(), s.uid, s.began.Round(time.Millisecond), len(s.looks), s.State, ""}
 }
 
 // Serve answers the requests of a listener until the service is closed.

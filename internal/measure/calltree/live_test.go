@@ -25,7 +25,7 @@ func serve(t *testing.T, p *jvmtest.Running) {
 
 func lookAt(t *testing.T, p *jvmtest.Running, pattern string, change func(*Options)) *Result {
 	t.Helper()
-	options := Options{PID: p.PID, Methods: parsed(t, pattern), Limits: DefaultLimits(), Hooks: 200, Command: "test"}
+	options := Options{PID: p.PID, Methods: parsed(t, pattern), Limits: DefaultLimits(), Hooks: 200, Settings: session.Settings{Command: "test"}}
 	if change != nil {
 		change(&options)
 	}
@@ -91,7 +91,7 @@ func watchServe(t *testing.T, p *jvmtest.Running) {
 	defer end()
 	hooks := 0
 	found, err := Look(ctx, Options{
-		PID: p.PID, Methods: parsed(t, "shop.Desk.serve"), Limits: DefaultLimits(), Hooks: 200, Command: "test", Watch: time.Hour,
+		PID: p.PID, Methods: parsed(t, "shop.Desk.serve"), Limits: DefaultLimits(), Hooks: 200, Settings: session.Settings{Command: "test"}, Watch: time.Hour,
 		Watching: func(methods int) {
 			hooks = methods
 			serve(t, p)
