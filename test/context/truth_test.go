@@ -13,15 +13,19 @@ import (
 
 // How much a test asks of each program.
 const (
-	rounds       = 3       // wishes, one after the other in one session
-	roundCalls   = 450_000 // that a program makes in each
-	singleRounds = 24      // in which each call is distinguished
-	singleCalls  = 200     // that it makes in each: names of labels wait for Sonde in a ring of 256
+	rounds       = 3   // wishes, one after the other in one session
+	singleRounds = 24  // in which each call is distinguished
+	singleCalls  = 200 // that it makes in each: names of labels wait for Sonde in a ring of 256
 	rootThreads  = 3
-	judgedAtBest = 1_000_000 // calls of probed methods, on each JDK
 )
 
-// usualSeeds are those that every run of the tests takes.
+var (
+	roundCalls   = jvmtest.Times(100_000, 450_000)  // that a program makes in each of the rounds
+	judgedAtBest = jvmtest.Times(80_000, 1_000_000) // calls of probed methods, on each JDK
+)
+
+// usualSeeds are those that every run of the tests takes. Outside a soak the JDKs take
+// turns at the seeds.
 var usualSeeds = []uint64{11, 12}
 
 // seeds are those of SONDE_SEEDS, or the usual ones.
@@ -47,7 +51,11 @@ func TestSondeAgreesOnEveryCall(t *testing.T) {
 	for _, jdk := range jvmtest.JDKs(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			var all judgement
-			for _, seed := range seeds(t) {
+			list := seeds(t)
+			for i, seed := range list {
+				if !jvmtest.Turn(t, jdk, i, len(list)) {
+					continue
+				}
 				t.Run(fmt.Sprintf("seed%d", seed), func(t *testing.T) {
 					agree(t, jdk, seed, &all)
 				})
