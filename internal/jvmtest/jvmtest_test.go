@@ -99,7 +99,13 @@ func TestTurnsCoverEachCaseOnce(t *testing.T) {
 			}
 		}
 	}
+	if one := OneJDK(t); len(jdks) > 0 && len(one) != 1 {
+		t.Errorf("one JDK is %v", one)
+	}
 	t.Setenv("SONDE_SOAK", "1")
+	if all := OneJDK(t); len(all) != len(jdks) {
+		t.Errorf("in a soak one JDK is %v, want all of %v", all, jdks)
+	}
 	for _, jdk := range jdks {
 		if !Turn(t, jdk, 0, 2) || !Turn(t, jdk, 1, 2) || Times(1, 7) != 7 {
 			t.Errorf("JDK %d does not run everything in a soak", jdk.Major)

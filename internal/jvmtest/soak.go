@@ -37,3 +37,11 @@ func Turn(t *testing.T, jdk JDK, i, n int) bool {
 	place := slices.IndexFunc(jdks, func(j JDK) bool { return j.Major == jdk.Major })
 	return (i+place+int(first.Sum32()%uint32(turns)))%turns == 0
 }
+
+// OneJDK returns one of the supported JDKs of this machine, which the name of the
+// test decides, or all of them in a soak. It is for what does not depend on the JDK.
+func OneJDK(t *testing.T) []JDK {
+	t.Helper()
+	jdks := JDKs(t)
+	return slices.DeleteFunc(slices.Clone(jdks), func(j JDK) bool { return !Turn(t, j, 0, len(jdks)) })
+}

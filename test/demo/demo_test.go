@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -49,7 +50,7 @@ func testLoad(t *testing.T, jdk jvmtest.JDK, s shop) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), jvmtest.RunLimit)
 	defer cancel()
-	load := exec.CommandContext(ctx, jdk.Tool("java"), "-cp", s.classpath, "load.Main", s.url, "1")
+	load := exec.CommandContext(ctx, jdk.Tool("java"), append(slices.Clone(jvmtest.Brief), "-cp", s.classpath, "load.Main", s.url, "1")...)
 	var said bytes.Buffer
 	load.Stdout, load.Stderr = &said, &said
 	stdin, err := load.StdinPipe() // it would end with its input
@@ -161,12 +162,12 @@ type shop struct {
 	url, classpath string
 }
 
-// onAll runs a test against a new shop on every supported JDK.
+// onAll runs a test against a new shop, which needs no more of a JDK than any has.
 func onAll(t *testing.T, test func(t *testing.T, jdk jvmtest.JDK, s shop)) {
 	if _, err := os.Stat(h2Jar); err != nil {
 		t.Skipf("NOT TESTED: %s is missing: run .ci/setup h2", h2Jar)
 	}
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			test(t, jdk, open(t, jdk))
 		})
@@ -179,7 +180,7 @@ func open(t *testing.T, jdk jvmtest.JDK) shop {
 		Sources: javaFiles(t), Classpath: []string{h2Jar}, Flags: []string{"--release", "17"},
 	})
 	s := shop{classpath: classes + string(os.PathListSeparator) + h2Jar}
-	running := jvmtest.Start(t, jdk, jvmtest.Launch{Args: []string{"-cp", s.classpath, "shop.Main"}})
+	running := jvmtest.Start(t, jdk, jvmtest.Launch{Args: append(slices.Clone(jvmtest.Brief), "-cp", s.classpath, "shop.Main")})
 	const listening = "listening "
 	for line := range strings.Lines(running.Stdout()) {
 		if url, ok := strings.CutPrefix(line, listening); ok {
