@@ -8,11 +8,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 
+	"github.com/sonde-jvm/sonde/internal/jvm/attach"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 	"github.com/sonde-jvm/sonde/internal/report/document"
 )
@@ -25,13 +27,28 @@ var (
 func startBusy(t *testing.T, jdk jvmtest.JDK, flags ...string) *jvmtest.Running {
 	t.Helper()
 	classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{"../jvm/sampler/testdata/Busy.java"}})
-	return jvmtest.Start(t, jdk, jvmtest.Launch{Args: append(flags, "-cp", classes, "Busy")})
+	return jvmtest.Start(t, jdk, jvmtest.Launch{Args: slices.Concat(jvmtest.Brief, flags, []string{"-cp", classes, "Busy"})})
 }
 
 // recordings is what the JVM says of its recordings.
-func recordings(t *testing.T, jdk jvmtest.JDK, pid int) string {
+func recordings(t *testing.T, pid int) string {
 	t.Helper()
-	return jvmtest.RunTool(t, jdk, "jcmd", strconv.Itoa(pid), "JFR.check").Stdout
+	return jcmd(t, pid, "JFR.check")
+}
+
+// jcmd does what the tool of that name does, without a JVM of its own.
+func jcmd(t *testing.T, pid int, command string) string {
+	t.Helper()
+	conn, err := attach.Open(t.Context(), pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	reply, err := conn.Execute(t.Context(), "jcmd", command)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reply.Text
 }
 
 // TestHotLive finds a known hot method, in text and in a flame graph.
@@ -55,6 +72,9 @@ func TestHotLive(t *testing.T) {
 			if err != nil || !bytes.Contains(html, []byte(`"name":"burn"`)) {
 				t.Errorf("the flame graph: %v", err)
 			}
+			if _, err := p.Stdin.Write([]byte("\n")); err != nil { // dumps are few: it must run in each
+				t.Fatal(err)
+			}
 			code, out, stderr = sonde(t, "hot", pid, "--json", "--window", "2s", "--thread-dumps")
 			if code != exitOK {
 				t.Fatalf("exit code %d, by thread dumps: %s", code, stderr)
@@ -62,17 +82,17 @@ func TestHotLive(t *testing.T) {
 			if got := parse[document.Hot](t, out); got.Source != "thread dumps" || got.Bias == "" || got.Methods[0].Class != "Busy" {
 				t.Errorf("by thread dumps: %s%s", out, stderr)
 			}
-			checkNotRecording(t, jdk, p.PID)
+			checkNotRecording(t, p.PID)
 		})
 	}
 }
 
-func checkNotRecording(t *testing.T, jdk jvmtest.JDK, pid int) {
+func checkNotRecording(t *testing.T, pid int) {
 	t.Helper()
-	if out := recordings(t, jdk, pid); !strings.Contains(out, "No available recordings") {
+	if out := recordings(t, pid); !strings.Contains(out, "No available recordings") {
 		t.Errorf("left: %s", out)
 	}
-	where := recorderWritesTo.FindStringSubmatch(jvmtest.RunTool(t, jdk, "jcmd", strconv.Itoa(pid), "JFR.configure").Stdout)
+	where := recorderWritesTo.FindStringSubmatch(jcmd(t, pid, "JFR.configure"))
 	if where == nil {
 		t.Fatal("the file of the recorder is not reported")
 	}
@@ -126,14 +146,14 @@ func TestHotLeavesNothing(t *testing.T) {
 			if code := exitCode(t, ended.Wait()); code != exitOK {
 				t.Errorf("exit code %d", code)
 			}
-			checkNotRecording(t, jdk, p.PID)
+			checkNotRecording(t, p.PID)
 
 			killed, _ := startHot(t, p.PID, "--no-service") // else the service ends it
 			if err := killed.Process.Kill(); err != nil {
 				t.Fatal(err)
 			}
 			_ = killed.Wait()
-			left := recordingOfSonde.FindStringSubmatch(recordings(t, jdk, p.PID))
+			left := recordingOfSonde.FindStringSubmatch(recordings(t, p.PID))
 			if left == nil {
 				t.Fatal("a killed one left no recording: there is nothing to test")
 			}
@@ -141,7 +161,7 @@ func TestHotLeavesNothing(t *testing.T) {
 			if code != exitOK || !strings.Contains(stderr, left[1]) {
 				t.Errorf("exit code %d: %s%s", code, out, stderr)
 			}
-			checkNotRecording(t, jdk, p.PID)
+			checkNotRecording(t, p.PID)
 		})
 	}
 }

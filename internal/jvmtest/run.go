@@ -38,11 +38,16 @@ func Run(t testing.TB, jdk JDK, args ...string) Outcome {
 	return RunTool(t, jdk, "java", args...)
 }
 
-// RunTool is like Run for another of the JDK's programs.
+// RunTool is like Run for another of the JDK's programs, which runs briefly.
 func RunTool(t testing.TB, jdk JDK, tool string, args ...string) Outcome {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), RunLimit)
 	defer cancel()
+	if tool != "java" {
+		for _, option := range Brief {
+			args = append([]string{"-J" + option}, args...)
+		}
+	}
 	command := exec.CommandContext(ctx, jdk.Tool(tool), args...)
 	command.Env = cleanEnv()
 	var stdout, stderr bytes.Buffer

@@ -7,11 +7,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/sonde-jvm/sonde/internal/jvm/attach"
 	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 )
@@ -19,12 +21,23 @@ import (
 func busy(t *testing.T, jdk jvmtest.JDK, flags ...string) *jvmtest.Running {
 	t.Helper()
 	classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{"testdata/Busy.java"}})
-	return jvmtest.Start(t, jdk, jvmtest.Launch{Args: append(flags, "-cp", classes, "Busy"), Dir: t.TempDir()})
+	args := slices.Concat(jvmtest.Brief, flags, []string{"-cp", classes, "Busy"})
+	return jvmtest.Start(t, jdk, jvmtest.Launch{Args: args, Dir: t.TempDir()})
 }
 
-func jcmd(t *testing.T, jdk jvmtest.JDK, pid int, words ...string) string {
+// jcmd does what the tool of that name does, without a JVM of its own.
+func jcmd(t *testing.T, pid int, words ...string) string {
 	t.Helper()
-	return jvmtest.RunTool(t, jdk, "jcmd", append([]string{fmt.Sprint(pid)}, words...)...).Stdout
+	conn, err := attach.Open(t.Context(), pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	reply, err := conn.Execute(t.Context(), "jcmd", strings.Join(words, " "))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reply.Text
 }
 
 // await polls until a sample of a thread has a method on its stack.
@@ -90,9 +103,9 @@ func TestRecordingNextToAnother(t *testing.T) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()
 			p := busy(t, jdk)
-			jcmd(t, jdk, p.PID, "JFR.start", "name=theirs", "settings=default")
-			dead := leaveBehind(t, jdk, p.PID)
-			before := jcmd(t, jdk, p.PID, "JFR.check", "name=theirs", "verbose=true")
+			jcmd(t, p.PID, "JFR.start", "name=theirs", "settings=default")
+			dead := leaveBehind(t, p.PID)
+			before := jcmd(t, p.PID, "JFR.check", "name=theirs", "verbose=true")
 			s, err := Start(t.Context(), p.PID, Options{Source: FlightRecorder})
 			if err != nil {
 				t.Fatal(err)
@@ -101,23 +114,23 @@ func TestRecordingNextToAnother(t *testing.T) {
 			if top := sample.Stack.Frames[0]; sample.Source != jfr.Execution || top.Kind == jfr.UnknownKind || top.Line == 0 {
 				t.Errorf("%+v, %+v", sample, top)
 			}
-			during := jcmd(t, jdk, p.PID, "JFR.check")
+			during := jcmd(t, p.PID, "JFR.check")
 			if strings.Contains(during, dead) || !strings.Contains(during, s.samples.(*recording).name.String()) {
 				t.Errorf("while it samples: %s", during)
 			}
 			if err := s.Close(t.Context()); err != nil {
 				t.Error(err)
 			}
-			if after := jcmd(t, jdk, p.PID, "JFR.check", "name=theirs", "verbose=true"); after != before {
+			if after := jcmd(t, p.PID, "JFR.check", "name=theirs", "verbose=true"); after != before {
 				t.Errorf("the other recording is another now: %s\nwas: %s", after, before)
 			}
 			file := filepath.Join(t.TempDir(), "theirs.jfr")
-			jcmd(t, jdk, p.PID, "JFR.dump", "name=theirs", "filename="+file)
+			jcmd(t, p.PID, "JFR.dump", "name=theirs", "filename="+file)
 			if info, err := os.Stat(file); err != nil || info.Size() == 0 {
 				t.Errorf("the other recording cannot be dumped: %v", err)
 			}
-			jcmd(t, jdk, p.PID, "JFR.stop", "name=theirs")
-			checkNothingLeft(t, jdk, p.PID)
+			jcmd(t, p.PID, "JFR.stop", "name=theirs")
+			checkNothingLeft(t, p.PID)
 			if made, err := filepath.Glob("*.jfr"); err != nil || len(made) > 0 {
 				t.Errorf("files in the working directory: %v, %v", made, err)
 			}
@@ -126,7 +139,7 @@ func TestRecordingNextToAnother(t *testing.T) {
 }
 
 // leaveBehind starts a recording as a Sonde that was killed leaves it.
-func leaveBehind(t *testing.T, jdk jvmtest.JDK, pid int) string {
+func leaveBehind(t *testing.T, pid int) string {
 	t.Helper()
 	ended := exec.Command("true")
 	if err := ended.Run(); err != nil {
@@ -138,18 +151,18 @@ func leaveBehind(t *testing.T, jdk jvmtest.JDK, pid int) string {
 	}
 	dead.process = ended.Process.Pid
 	r := recording{period: DefaultPeriod, name: dead}
-	if out := jcmd(t, jdk, pid, append([]string{"JFR.start"}, r.words()...)...); !startedLine.MatchString(out) {
+	if out := jcmd(t, pid, append([]string{"JFR.start"}, r.words()...)...); !startedLine.MatchString(out) {
 		t.Fatalf("%s", out)
 	}
 	return dead.String()
 }
 
-func checkNothingLeft(t *testing.T, jdk jvmtest.JDK, pid int) {
+func checkNothingLeft(t *testing.T, pid int) {
 	t.Helper()
-	if out := jcmd(t, jdk, pid, "JFR.check"); !strings.Contains(out, "No available recordings") {
+	if out := jcmd(t, pid, "JFR.check"); !strings.Contains(out, "No available recordings") {
 		t.Errorf("left: %s", out)
 	}
-	repository := repositoryPath.FindStringSubmatch(jcmd(t, jdk, pid, "JFR.configure"))
+	repository := repositoryPath.FindStringSubmatch(jcmd(t, pid, "JFR.configure"))
 	if repository == nil {
 		t.Fatal("the path of the repository is not reported")
 	}
@@ -168,11 +181,11 @@ func TestLeftoversAreStopped(t *testing.T) {
 			if stopped, err := StopLeftovers(t.Context(), p.PID); err != nil || len(stopped) > 0 || hasRecorder(p.PID) {
 				t.Errorf("in one that never recorded: %v, %v", stopped, err)
 			}
-			dead := leaveBehind(t, jdk, p.PID)
+			dead := leaveBehind(t, p.PID)
 			if stopped, err := StopLeftovers(t.Context(), p.PID); err != nil || len(stopped) != 1 || stopped[0] != dead {
 				t.Errorf("%v, %v", stopped, err)
 			}
-			checkNothingLeft(t, jdk, p.PID)
+			checkNothingLeft(t, p.PID)
 			s, err := Start(t.Context(), p.PID, Options{Source: FlightRecorder})
 			if err != nil {
 				t.Fatal(err)
@@ -239,7 +252,7 @@ func TestTheRecorderIsNotStartedWhereItDisturbs(t *testing.T) {
 				}
 			}
 			check(disturbs)
-			jcmd(t, jdk, p.PID, "JFR.start", "name=theirs")
+			jcmd(t, p.PID, "JFR.start", "name=theirs")
 			check(false)
 		})
 	}

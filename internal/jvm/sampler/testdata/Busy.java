@@ -1,6 +1,10 @@
-/** Runs one method all the time, next to a thread that waits in native code, until its input ends. */
+/**
+ * Runs one method every few milliseconds, or all the time once it has read a byte, next to a thread
+ * that waits in native code, until its input ends.
+ */
 public class Busy {
     static volatile long sink;
+    static volatile boolean resting = true;
 
     static void burn() {
         long x = sink;
@@ -24,11 +28,17 @@ public class Busy {
         });
         daemon("burner", () -> {
             while (true) {
-                call();
+                for (int i = 0; i < 50; i++) {
+                    call();
+                }
+                if (resting) {
+                    java.util.concurrent.locks.LockSupport.parkNanos(10_000_000);
+                }
             }
         });
         System.out.println("ready");
         while (System.in.read() >= 0) {
+            resting = false;
         }
     }
 
