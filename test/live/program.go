@@ -45,10 +45,15 @@ func (p *Program) Run(rounds int) {
 	}
 }
 
-// StartLoad starts threads that run rounds until StopLoad.
+// StartLoad starts threads that run rounds until StopLoad. Outside a soak they rest
+// half of the time, so that a small machine has time for what is tested.
 func (p *Program) StartLoad(threads int) {
 	p.t.Helper()
-	p.done(fmt.Sprintf("start %d", threads))
+	how := "resting"
+	if jvmtest.Soak() {
+		how = "always"
+	}
+	p.done(fmt.Sprintf("start %d %s", threads, how))
 }
 
 // StopLoad ends what StartLoad began. It fails if any round had another result

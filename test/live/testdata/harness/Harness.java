@@ -14,7 +14,8 @@ import java.util.Map;
  *
  * <pre>
  * run N          done, after N rounds of each workload
- * start K, stop  done; K threads run rounds until stop, which waits for them
+ * start K HOW    done; K threads run rounds, always or resting
+ * stop           done, when those threads have ended
  * counts         lines "count method entered threw trust", then "end"
  * expected       the same lines, told from the rounds that were run instead of counted
  * rounds         rounds and their number, summed over the workloads
@@ -71,7 +72,7 @@ public final class Harness {
                 done();
             }
             case "start" -> {
-                load.start(Integer.parseInt(words[1]));
+                load.start(Integer.parseInt(words[1]), words[2].equals("resting"));
                 done();
             }
             case "stop" -> {

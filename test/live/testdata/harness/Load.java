@@ -6,6 +6,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.concurrent.locks.LockSupport;
 
 /** Runs rounds, once or in the background, and compares what comes of each. */
 final class Load {
@@ -37,10 +38,11 @@ final class Load {
         return sum;
     }
 
-    void start(int count) {
+    /** Starts threads that work all the time, or that rest between rounds as long as a round took. */
+    void start(int count, boolean resting) {
         stopping = false;
         for (int i = 0; i < count; i++) {
-            Thread thread = new Thread(this::untilStopped, "load-" + i);
+            Thread thread = new Thread(() -> untilStopped(resting), "load-" + i);
             threads.add(thread);
             thread.start();
         }
@@ -65,10 +67,14 @@ final class Load {
         return sums;
     }
 
-    private void untilStopped() {
+    private void untilStopped(boolean resting) {
         try {
             while (!stopping) {
+                long began = System.nanoTime();
                 round();
+                if (resting) {
+                    LockSupport.parkNanos(System.nanoTime() - began);
+                }
             }
         } catch (Throwable t) {
             wrong.compareAndSet(null, Thread.currentThread().getName() + " ended by " + t);
