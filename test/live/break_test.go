@@ -445,8 +445,8 @@ func TestClassesAreUnloadedWhileWoven(t *testing.T) {
 }
 
 // millionRounds is how many rounds of live.Virtual make a million threads, or
-// outside a soak two hundred thousand.
-var millionRounds = jvmtest.Times(20, 100)
+// outside a soak eighty thousand.
+var millionRounds = jvmtest.Times(8, 100)
 
 // TestMillionVirtualThreads runs a million virtual threads through hooks: the
 // first half is counted exactly; during the second half hooks are switched and
@@ -496,12 +496,13 @@ func room(v *visit) (bytes int64) {
 	return bytes
 }
 
-// manyThreads are alive at once, inside hooked methods.
-const manyThreads = 5000
+// manyThreads are alive at once, inside hooked methods: more than the first table of
+// places has room for, which is 2,048.
+var manyThreads = jvmtest.Times(2500, 5000)
 
-// TestFiveThousandThreads keeps threads inside hooks while others are
+// TestThousandsOfThreadsStayInside keeps threads inside hooks while others are
 // counted, and while the hooks are taken out: their exits come after that.
-func TestFiveThousandThreads(t *testing.T) {
+func TestThousandsOfThreadsStayInside(t *testing.T) {
 	onBothJDKs(t, func(t *testing.T, jdk jvmtest.JDK) {
 		s := stage(t, jdk, live.Attach, live.Threads)
 		s.Run(1)
@@ -520,7 +521,7 @@ func TestFiveThousandThreads(t *testing.T) {
 			for _, m := range visit.Methods() {
 				totals := visit.sum().Methods[m.ID]
 				// A call without room of its own is counted, and not known to be under way.
-				if m.Name == "staysInside" && flags&arena.Timed != 0 && totals.Active+totals.Untimed != manyThreads {
+				if m.Name == "staysInside" && flags&arena.Timed != 0 && totals.Active+totals.Untimed != uint64(manyThreads) {
 					t.Errorf("%d calls are under way and %d had no room, of %d", totals.Active, totals.Untimed, manyThreads)
 				}
 			}
@@ -551,7 +552,7 @@ func TestFullDisk(t *testing.T) {
 		visit.hook(arena.Timed, fixtures...)
 		fill(t, s)
 		since := s.Counts()
-		s.Block(6000)
+		s.Block(jvmtest.Times(2500, 6000))
 		s.Run(2)
 		eventually(t, "Sonde knows that there is no room", func() bool { return visit.Full() != nil })
 		t.Log(visit.Full())

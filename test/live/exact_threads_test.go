@@ -11,12 +11,12 @@ import (
 // TestThousandsOfThreadsAtOnce keeps more threads inside counted methods than
 // hooks have places for at first.
 func TestThousandsOfThreadsAtOnce(t *testing.T) {
-	const many = 5_000
+	many := uint64(manyThreads)
 	byBothDoors(t, func(t *testing.T, jdk jvmtest.JDK, door live.Door) {
 		p := live.Start(t, jdk, door, live.Threads)
 		before := p.Check()
 		c := observe(t, p, arena.On|arena.Timed, "threads.**")
-		p.Block(many)
+		p.Block(manyThreads)
 		c.compare("all alive")
 		stays := c.totals("threads/Main.staysInside")
 		if stays.Calls != many || stays.Active != many-stays.Untimed {
