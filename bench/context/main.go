@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 
 	"github.com/sonde-jvm/sonde/bench/harness"
@@ -63,7 +64,8 @@ type mode struct {
 	apart    bool // in a JVM that Sonde never entered
 	counts   bool // every call is counted; else none is
 	bar      float64
-	baseline string // the mode it is compared with; empty for bare
+	baseline string          // the mode it is compared with; empty for bare
+	second   *probeset.Probe // of another look at the same method, which acts on every call
 }
 
 const condition = `$order.tier == "gold" && $order.amount > 100`
@@ -76,6 +78,10 @@ const (
 	modeNotMet  = "condition on two fields, not met"
 	modeReflect = "same condition by reflection"
 	modeTree    = "same condition by an interpreter"
+	modeCounts  = "probe, counts"
+	modeMet     = "condition on two fields, met, counts"
+	modeTwo     = "two looks count the same"
+	modeTwoMet  = "two looks count, with different conditions that are met"
 )
 
 // The bars, in nanoseconds that are added to a call.
@@ -83,13 +89,14 @@ const (
 	mostForSequence  = 3
 	mostForCondition = 10
 	mostForAnchor    = 3
+	mostForTwo       = 1.5 // times what one look costs
 )
 
 // modes are run in this order in each round.
 var modes = []mode{
 	{name: modeBare, twin: "bare", shape: "Leaf"},
 	{name: "probe, switched off", twin: "off", shape: "Leaf", off: true, probe: &probeset.Probe{}},
-	{name: "probe, counts", twin: "plain", shape: "Leaf", counts: true, probe: &probeset.Probe{}},
+	{name: modeCounts, twin: "plain", shape: "Leaf", counts: true, probe: &probeset.Probe{}},
 	{name: "sequence by >> not met", twin: "below", shape: "Leaf", bar: mostForSequence,
 		probe: &probeset.Probe{Within: spectest.Sequences("elsewhere.Leaf.within")}},
 	{name: "sequence by > not met, not for the caller", twin: "near", shape: "Leaf", bar: mostForSequence,
@@ -103,8 +110,11 @@ var modes = []mode{
 	{name: "anchor", twin: "anchor", shape: "Leaf", bar: mostForAnchor,
 		probe: &probeset.Probe{Methods: spectest.Patterns("elsewhere.Leaf.work"), Within: spectest.Sequences("anchor.Leaf.work")}},
 	{name: modeNotMet, twin: "unmet", shape: "Leaf", bar: mostForCondition, probe: &probeset.Probe{When: spectest.Expr(condition)}},
-	{name: "condition on two fields, met, counts", twin: "truly", shape: "Leaf", met: true, counts: true,
+	{name: modeMet, twin: "truly", shape: "Leaf", met: true, counts: true,
 		probe: &probeset.Probe{When: spectest.Expr(condition)}},
+	{name: modeTwo, twin: "twice", shape: "Leaf", counts: true, probe: &probeset.Probe{}, second: &probeset.Probe{}},
+	{name: modeTwoMet, twin: "both", shape: "Leaf", met: true, counts: true, probe: &probeset.Probe{When: spectest.Expr(condition)},
+		second: &probeset.Probe{When: spectest.Expr(`$order.amount > 150`)}},
 	{name: modeReflect, twin: "reflected", shape: "Leaf", before: "Checks.reflect(order);"},
 	{name: modeTree, twin: "interpreted", shape: "Leaf", before: "Checks.interpret(x, order);"},
 	{name: "condition on a tag, not met", twin: "tagged", shape: "Leaf",
@@ -132,19 +142,19 @@ func twins() []mode {
 	return all
 }
 
-// wantedSet is all that the modes ask for, at once: no class is woven again later.
-func wantedSet() *probeset.Set {
+// wantedSet is all that the modes ask for of a look, at once: no class is woven again later.
+func wantedSet(probe func(m *mode) *probeset.Probe) *probeset.Set {
 	set := &probeset.Set{HandOff: true}
 	for _, m := range modes {
-		if m.probe != nil {
-			p := *m.probe
+		if asked := probe(&m); asked != nil {
+			p := *asked
 			p.Name, p.Level = m.twin, probeset.Count
 			if p.Methods == nil {
 				p.Methods = spectest.Patterns(m.twin + ".Leaf.work")
 			}
 			set.Probes = append(set.Probes, p)
 		}
-		if m.tag != nil {
+		if m.tag != nil && probe(&m) == m.probe {
 			set.Tags = append(set.Tags, *m.tag)
 		}
 	}
@@ -184,7 +194,7 @@ const warmRounds = 40
 type bench struct {
 	entered, apart *harness.Program
 	session        *session.Look
-	watch          *liveprobes.Probes
+	watch, second  *liveprobes.Probes
 	timing         harness.Batches
 	made           map[string]uint64 // calls since hooks were in, by mode
 }
@@ -206,9 +216,10 @@ func measure(ctx context.Context, jdk jvmtest.JDK) (found []map[string]float64, 
 	if err := b.load(); err != nil {
 		return nil, err
 	}
-	err = harness.InSession(ctx, b.entered.PID(), func(s *session.Look) error {
-		b.session, b.watch = s, liveprobes.New(s, liveprobes.Options{})
+	err = harness.InLooks(ctx, b.entered.PID(), 2, func(looks []*session.Look) error {
+		b.session, b.watch, b.second = looks[0], liveprobes.New(looks[0], liveprobes.Options{}), liveprobes.New(looks[1], liveprobes.Options{})
 		defer b.watch.Close()
+		defer b.second.Close()
 		if err := b.install(ctx); err != nil {
 			return err
 		}
@@ -242,11 +253,15 @@ func (b *bench) load() error {
 
 // install has all hooks in, and those off that should be.
 func (b *bench) install(ctx context.Context) error {
-	applied, err := b.watch.Apply(ctx, wantedSet())
+	applied, err := b.watch.Apply(ctx, wantedSet(func(m *mode) *probeset.Probe { return m.probe }))
 	if err != nil {
 		return err
 	}
-	for _, one := range append(applied.Probes, applied.Tags...) {
+	others, err := b.second.Apply(ctx, wantedSet(func(m *mode) *probeset.Probe { return m.second }))
+	if err != nil {
+		return err
+	}
+	for _, one := range slices.Concat(applied.Probes, applied.Tags, others.Probes) {
 		if len(one.LeftOut) > 0 || len(one.Methods) == 0 {
 			return fmt.Errorf("%s has %d methods; left out: %v; named none: %v", one.Name, len(one.Methods), one.LeftOut, one.Unmatched)
 		}
@@ -289,7 +304,12 @@ func (b *bench) round() (map[string]float64, error) {
 
 // prove compares what Sonde counted with the calls that were made.
 func (b *bench) prove() error {
-	results, err := b.watch.Results()
+	err := b.proveLook(b.watch, func(m *mode) bool { return m.counts })
+	return errors.Join(err, b.proveLook(b.second, func(m *mode) bool { return m.second != nil }))
+}
+
+func (b *bench) proveLook(watch *liveprobes.Probes, counts func(m *mode) bool) error {
+	results, err := watch.Results()
 	if err != nil {
 		return err
 	}
@@ -299,7 +319,7 @@ func (b *bench) prove() error {
 	}
 	for _, m := range modes {
 		want := uint64(0)
-		if m.counts {
+		if counts(&m) {
 			want = b.made[m.name]
 		}
 		if have[m.twin] != want {
@@ -335,6 +355,13 @@ func judge(r *harness.Report, table *harness.Table, jdk string, found []map[stri
 			r.Bar(verdict, "JDK %s: %s adds %.2f ns (at most %.0f)", jdk, m.name, added.Median, m.bar)
 		}
 	}
+	two := share(found, modeTwo, modeCounts)
+	verdict := harness.Judge(two <= mostForTwo)
+	if verdict == harness.Missed && isBusy() {
+		verdict = harness.Unclear
+	}
+	r.Bar(verdict, "JDK %s: %s: %.2f of what one look costs (at most %.1f)", jdk, modeTwo, two, mostForTwo)
+	r.Note("JDK %s: two looks with different conditions have a hook each, and cost %.2f of what one costs.", jdk, share(found, modeTwoMet, modeMet))
 	r.Note("JDK %s: a condition that is not met adds %.2f of what it adds by reflection, and %.2f of what it adds by an interpreter.",
 		jdk, share(found, modeNotMet, modeReflect), share(found, modeNotMet, modeTree))
 }

@@ -151,13 +151,27 @@ func Generate(file string, data any) (string, error) {
 
 // InSession opens a session in a process for as long as a function runs.
 func InSession(ctx context.Context, pid int, during func(s *session.Look) error) error {
-	s, err := session.Open(ctx, pid, session.Settings{Command: "bench"})
-	if err != nil {
-		return err
+	return InLooks(ctx, pid, 1, func(looks []*session.Look) error { return during(looks[0]) })
+}
+
+// InLooks begins several looks at a JVM, calls during, and ends them.
+func InLooks(ctx context.Context, pid, number int, during func(looks []*session.Look) error) (err error) {
+	var shared session.Sessions
+	var looks []*session.Look
+	defer func() {
+		for _, l := range looks {
+			_, closing := l.Close(context.WithoutCancel(ctx))
+			err = errors.Join(err, closing, l.Release())
+		}
+	}()
+	for range number {
+		l, err := session.Open(ctx, pid, session.Settings{Command: "bench", In: &shared})
+		if err != nil {
+			return err
+		}
+		looks = append(looks, l)
 	}
-	err = during(s)
-	_, closing := s.Close(context.WithoutCancel(ctx))
-	return errors.Join(err, closing, s.Release())
+	return during(looks)
 }
 
 // Load returns the average load of the machine over the last minute.

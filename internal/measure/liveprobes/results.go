@@ -200,10 +200,10 @@ func (w *Probes) hear() {
 	w.target.Answer(w.labels.Ticket)
 }
 
-// tagNames returns the names of tags by number. The lock is held.
-func (w *Probes) tagNames() []string {
-	names := make([]string, len(w.numbers))
+// tagNames returns the names of tags by number; those of other looks are empty. The lock is held.
+func (w *Probes) tagNames() (names []string) {
 	for name, number := range w.numbers {
+		names = append(names, make([]string, max(0, int(number)+1-len(names)))...)
 		names[number] = name
 	}
 	return names

@@ -214,3 +214,11 @@ func TestRulesKeepHandsOff(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestTagNames: other looks at the JVM may have the first numbers.
+func TestTagNames(t *testing.T) {
+	w := &Probes{numbers: map[string]int32{"tier": 2, "kind": 1}}
+	if names := w.tagNames(); !slices.Equal(names, []string{"", "kind", "tier"}) {
+		t.Errorf("%q", names)
+	}
+}
