@@ -27,7 +27,7 @@ import (
 type applyCommand struct {
 	targetFlags
 	file       string
-	title      string // the name of the file, also if another Sonde hands it over
+	title      string // the name of the file, also in the service
 	set        *probeset.Set
 	dryRun     bool
 	yes        bool
@@ -59,7 +59,7 @@ func newApply(s streams) *cobra.Command {
 	flags.StringVarP(&c.file, "file", "f", "", "`FILE` of probes; - reads standard input")
 	flags.BoolVar(&c.dryRun, "dry-run", false, "show what would change without changing anything")
 	flags.BoolVar(&c.yes, "yes", false, "do not ask before changes")
-	flags.BoolVar(&c.end, "end", false, "end the sonde apply that holds the JVM")
+	flags.BoolVar(&c.end, "end", false, "end the sonde apply of the JVM")
 	flags.Var(span(&c.duration, 0, 0, 0), "for", "end after this time; 0 continues until Ctrl-C or sonde apply --end")
 	flags.Var(span(&c.interval, time.Second, leastInterval, 0), "interval", intervalUsage)
 	flags.BoolVar(&c.json, "json", false, "write JSON")
@@ -238,11 +238,11 @@ again changes nothing.
   ~ probe dao: level count → time
   - probe old
 
-The first sonde apply of a JVM holds it: it keeps running, shows the measurements, and
-removes all hooks when it ends, by Ctrl-C, --for, sonde apply --end, sonde undo, or when
-every probe has ended. A later sonde apply hands its file to the first one and exits.
-With --background, the first one continues without a terminal; sonde apply PID shows
-its state, and sonde save PID writes the applied probes to a file.
+The first sonde apply of a JVM keeps running, shows the measurements, and removes its
+hooks when it ends, by Ctrl-C, --for, sonde apply --end, sonde undo, or when every probe
+has ended. A later sonde apply passes its file to the first one and exits. With
+--background, the first one continues without a terminal; sonde apply PID shows its
+state, and sonde save PID writes the applied probes to a file.
 
 CALLS      calls on which the probe acted
 CALLS/S    calls per second since the last table; in the final table, over the whole time
@@ -315,10 +315,10 @@ func isYes(line string) bool {
 
 func (c *applyCommand) handOver(ctx context.Context, running *appliedLook) error {
 	if c.duration != 0 {
-		return usage("--for: another sonde apply already holds process %d and decides when it ends; set for: in the file of probes instead", c.pid)
+		return usage("--for: another sonde apply of process %d decides when it ends; set for: in the file of probes instead", c.pid)
 	}
 	if len(c.outputs) > 0 {
-		return usage("-o: another sonde apply already holds process %d and has the traces; give -o to that command, or end it with sonde apply %d --end", c.pid, c.pid)
+		return usage("-o: another sonde apply of process %d has the traces; give -o to that command, or end it with sonde apply %d --end", c.pid, c.pid)
 	}
 	planned, err := running.apply(ctx, c.set, true)
 	if err != nil {
@@ -365,7 +365,7 @@ func outcomeText(o *handover.Outcome) string {
 
 func (c *applyCommand) endApplied(ctx context.Context, running *appliedLook) error {
 	if running == nil {
-		return fmt.Errorf("no sonde apply holds process %d: sonde status %d shows whether another command does", c.pid, c.pid)
+		return fmt.Errorf("no sonde apply is running for process %d: sonde status %d shows what is", c.pid, c.pid)
 	}
 	start := time.Now()
 	const patience = 2 * time.Second
@@ -385,7 +385,7 @@ func (c *applyCommand) endApplied(ctx context.Context, running *appliedLook) err
 
 func (c *applyCommand) showApplied(ctx context.Context, running *appliedLook) error {
 	if running == nil {
-		return usage("-f is missing: no sonde apply holds process %d, so there is nothing to show", c.pid)
+		return usage("-f is missing: no sonde apply is running for process %d, so there is nothing to show", c.pid)
 	}
 	var status handover.Status
 	if err := running.Call(ctx, http.MethodGet, running.path("status"), nil, &status); err != nil {
@@ -486,7 +486,7 @@ func save(ctx context.Context, s streams, pid int, output string) error {
 		return fmt.Errorf("process %d: %w", pid, err)
 	}
 	if running == nil {
-		return fmt.Errorf("no sonde apply holds process %d: there are no probes to save", pid)
+		return fmt.Errorf("no sonde apply is running for process %d: there are no probes to save", pid)
 	}
 	text, err := running.Fetch(ctx, running.path("probes"))
 	if err != nil {

@@ -104,7 +104,7 @@ func TestApplyLive(t *testing.T) {
 func (s *watchedShop) unheld() {
 	s.t.Helper()
 	for _, command := range [][]string{{"apply", s.pid}, {"apply", s.pid, "--end"}, {"save", s.pid}} {
-		if code, out, stderr := sonde(s.t, command...); code == exitOK || out != "" || !strings.Contains(stderr, "no sonde apply holds process "+s.pid) {
+		if code, out, stderr := sonde(s.t, command...); code == exitOK || out != "" || !strings.Contains(stderr, "no sonde apply is running for process "+s.pid) {
 			s.t.Errorf("sonde %v: exit code %d, %s%s", command, code, out, stderr)
 		}
 	}
