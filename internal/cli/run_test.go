@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -167,21 +166,18 @@ func TestMain(m *testing.M) {
 	testscript.Main(isolated{m}, map[string]func(){"sonde": func() { os.Exit(Main(os.Args[1:])) }})
 }
 
-// isolated tests touch neither the cache nor the data of the user who runs them, have a service of
-// their own, and do not depend on what others left there. A test says so to each sonde that it starts.
+// isolated tests have a service of their own: see jvmtest.Isolated.
 type isolated struct{ *testing.M }
 
-func (i isolated) Run() int {
-	data, err := os.MkdirTemp("", "sonde-test-data-")
-	for _, name := range []string{"XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"} {
-		err = errors.Join(err, os.Setenv(name, data))
+func (i isolated) Run() int { return jvmtest.Isolated("sonde", i.M.Run) }
+
+// isolate makes the commands of a script as isolated as the tests. Scripts do not inherit the
+// environment.
+func isolate(env *testscript.Env) {
+	for _, name := range jvmtest.Isolation() {
+		env.Setenv(name, os.Getenv(name))
 	}
-	if err := errors.Join(err, os.Setenv(cacheVariable, cacheOff)); err != nil {
-		panic(err)
-	}
-	defer func() { _ = os.RemoveAll(data) }()
-	defer func() { _ = exec.Command("sonde", "serve", "--stop").Run() }() // fails if no test has needed it
-	return i.M.Run()
+	env.Setenv("XDG_DATA_HOME", filepath.Join(env.WorkDir, "data"))
 }
 
 // TestScripts runs what needs nothing but sonde. Scripts find the classes with one
@@ -202,8 +198,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("INVALID", invalid)
 			env.Setenv("ZOO", zoo)
-			env.Setenv(cacheVariable, cacheOff)
-			env.Setenv("XDG_DATA_HOME", filepath.Join(env.WorkDir, "data"))
+			isolate(env)
 			return writeJar(filepath.Join(env.WorkDir, "broken.jar"), invalid, "pool-cycle.class", "truncated-in-code.class")
 		},
 	})
@@ -252,8 +247,7 @@ func TestScriptsWithJDK(t *testing.T) {
 				RequireExplicitExec: true,
 				Setup: func(env *testscript.Env) error {
 					env.Setenv("JAVA_HOME", jdk.Home)
-					env.Setenv(cacheVariable, cacheOff)
-					env.Setenv("XDG_DATA_HOME", filepath.Join(env.WorkDir, "data"))
+					isolate(env)
 					env.Setenv("PATH", filepath.Join(jdk.Home, "bin")+string(os.PathListSeparator)+env.Getenv("PATH"))
 					// Programs this short only lose by optimising.
 					env.Setenv("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")

@@ -342,15 +342,11 @@ func buildAndRun(m *testing.M) int {
 	}
 	defer os.RemoveAll(folder)
 	sondePath = filepath.Join(folder, "sonde")
-	if err := os.Setenv("SONDE_CACHE", "off"); err != nil { // what is woven here is of no use to the user
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
 	if out, err := exec.Command("go", "build", "-o", sondePath, "../../cmd/sonde").CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "building sonde: %v\n%s", err, out)
 		return 1
 	}
-	return m.Run()
+	return jvmtest.Isolated(sondePath, m.Run)
 }
 
 // A tracing is a `sonde trace` that has put its hooks in.
