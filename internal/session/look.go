@@ -767,6 +767,20 @@ func (l *Look) SetRings(bytes, levels uint32) error {
 	return l.Arena.SetRings(bytes, levels)
 }
 
+// Rings returns the rings of traced calls if this look traces: nobody else may read them.
+func (l *Look) Rings() ([]*arena.Ring, error) {
+	if !l.isTracing() {
+		return nil, nil
+	}
+	return l.Arena.Rings()
+}
+
+func (l *Look) isTracing() bool {
+	l.looks.lock.Lock()
+	defer l.looks.lock.Unlock()
+	return l.looks.traces == l
+}
+
 // RingCounters are those of the rings of all threads together.
 type RingCounters struct {
 	Opened    uint64 // transactions that have begun
@@ -774,8 +788,11 @@ type RingCounters struct {
 	Dropped   uint64 // calls that found no room and were only counted
 }
 
-// RingCounters returns what was counted since the look began to trace.
+// RingCounters returns what was counted since the look began to trace; zeros if it does not.
 func (l *Look) RingCounters() (RingCounters, error) {
+	if !l.isTracing() {
+		return RingCounters{}, nil
+	}
 	all, err := l.countRings()
 	return RingCounters{all.Opened - l.rings.Opened, all.Discarded - l.rings.Discarded, all.Dropped - l.rings.Dropped}, err
 }

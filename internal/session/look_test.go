@@ -129,3 +129,34 @@ func TestOneTree(t *testing.T) {
 		}
 	})
 }
+
+// TestOneTrace: only one look can trace, and no other look reads or counts its rings.
+func TestOneTrace(t *testing.T) {
+	onJDKs(t, func(t *testing.T, jdk jvmtest.JDK) {
+		p := live.Start(t, jdk, live.Attach, live.Calls)
+		first := open(t, p)
+		second := join(t, first, "sonde apply")
+		const bytes, levels = 64 << 10, 2
+		if err := first.SetRings(bytes, levels); err != nil {
+			t.Fatal(err)
+		}
+		put(t, first, arena.On|arena.Timed|arena.Root|arena.Traced, "calls.Plain.**")
+		p.Run(1)
+		if rings, err := first.Rings(); err != nil || len(rings) == 0 {
+			t.Fatalf("%d rings, %v", len(rings), err)
+		}
+		if rings, err := second.Rings(); err != nil || len(rings) > 0 {
+			t.Errorf("another look gets %d rings, %v", len(rings), err)
+		}
+		if counters, err := second.RingCounters(); err != nil || counters != (RingCounters{}) {
+			t.Errorf("another look counts %+v, %v", counters, err)
+		}
+		var busy *BusyError
+		if err := second.SetRings(bytes, levels); !errors.As(err, &busy) || busy.Command != "sonde test" {
+			t.Fatalf("have %v", err)
+		}
+		if _, err := second.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
