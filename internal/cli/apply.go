@@ -66,6 +66,7 @@ func newApply(s streams) *cobra.Command {
 	flags.StringArrayVarP(&c.outputs, "output", "o", nil, "file to write traces to at the end: .html, .json, .trace.json, .otlp.json or .txt; may be repeated")
 	flags.Var(number(&c.keep, usualKeep, 1, mostTransactions), "keep", "keep the latest `N` traces")
 	c.targetFlags.register(flags)
+	c.registerBudget(flags)
 	flags.StringVar(&c.title, titleFlag, "", "the name of the file")
 	hide(command, titleFlag) // for the service
 	return command
@@ -188,6 +189,9 @@ func (c *applyCommand) options() map[string]any {
 	}
 	if len(c.outputs) > 0 {
 		options["output"], _ = absolute(c.outputs) // a working directory that is gone has no files either
+	}
+	if c.budget > 0 {
+		options["budget"] = strconv.FormatFloat(c.budget, 'g', -1, 64)
 	}
 	c.cache.addOptions(options)
 	return options

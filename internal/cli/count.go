@@ -93,6 +93,7 @@ func newCount(s streams) *cobra.Command {
 	flags.BoolVar(&c.json, "json", false, "write JSON")
 	c.contexts.register(command)
 	c.targetFlags.register(flags)
+	c.registerBudget(flags)
 	return command
 }
 
@@ -263,6 +264,9 @@ func (r *countRun) read() (*countLook, error) {
 	}
 	for i := range rows {
 		rows[i].Timing = r.timing
+		if rows[i].Thinned && r.timing == results.Exact {
+			rows[i].Timing = results.Sampled
+		}
 		look.Calls += rows[i].Calls
 		look.Untimed += rows[i].Totals.Untimed
 	}
@@ -351,6 +355,9 @@ func calledRows(rows []results.Row, top int) (shown []results.Row, hidden int) {
 
 func (r *countRun) headline(look *countLook) string {
 	times := "exact times"
+	if thinned := look.thinned(); thinned > 0 {
+		times += ", but those of " + format.Count(thinned, "method", "methods") + " are estimates, to keep the budget"
+	}
 	switch r.timing {
 	case results.Sampled:
 		times = fmt.Sprintf("one call in %d timed", r.period)
@@ -378,9 +385,32 @@ func (r *countRun) costText(look *countLook) string {
 	return text
 }
 
-// share returns the part of one processor that hooks have used.
+// thinned returns the number of methods of which fewer calls are timed, to keep the budget.
+func (l *countLook) thinned() (methods int) {
+	for i := range l.rows {
+		if l.rows[i].Thinned {
+			methods++
+		}
+	}
+	return methods
+}
+
+// share returns the part of one processor that hooks have used, without calls that were only
+// counted to keep the budget.
 func (l *countLook) share(cost *session.HookCost) float64 {
-	return cost.Median * float64(l.Calls) / float64(l.elapsed)
+	return cost.Median * float64(timedCalls(l.rows)) / float64(l.elapsed)
+}
+
+// timedCalls returns how many calls had the full cost of a hook.
+func timedCalls(rows []results.Row) (calls uint64) {
+	for i := range rows {
+		if rows[i].Thinned {
+			calls += rows[i].Timed
+		} else {
+			calls += rows[i].Calls
+		}
+	}
+	return calls
 }
 
 func (r *countRun) writeText(out io.Writer, look *countLook, width int) {

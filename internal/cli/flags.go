@@ -422,7 +422,12 @@ func share(p *float64, value float64) *valueFlag[float64] {
 			}
 			return part, err == nil && part > 0 && part <= 1
 		},
-		text: func(part float64) string { return strconv.FormatFloat(part*100, 'g', 6, 64) + "%" },
+		text: func(part float64) string {
+			if part == 0 {
+				return ""
+			}
+			return strconv.FormatFloat(part*100, 'g', 6, 64) + "%"
+		},
 	}
 }
 

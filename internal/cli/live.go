@@ -23,6 +23,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/weave/probes"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
+	"github.com/spf13/pflag"
 )
 
 // targetFlags is the part of a command line that says which methods of which JVM get hooks.
@@ -34,6 +35,7 @@ type targetFlags struct {
 	force    bool
 	cache    cacheFlags
 	listLeft bool
+	budget   float64 // part of the program's CPU time that hooks may cost; 0 for no limit
 }
 
 const forceUsage = "also put hooks into classes that lose parts when they are changed, because of a JDK bug (see sonde doctor)"
@@ -42,6 +44,11 @@ func (c *targetFlags) register(flags flagSet) {
 	flags.BoolVar(&c.force, "force", false, forceUsage)
 	c.cache.register(flags)
 	flags.BoolVar(&c.listLeft, "left", false, "list everything that gets no hook, with the reason")
+}
+
+// registerBudget adds --budget.
+func (c *targetFlags) registerBudget(flags *pflag.FlagSet) {
+	flags.Var(share(&c.budget, 0), "budget", "part of the program's CPU time that the hooks of all commands may cost; beyond it, fewer calls are timed, and this is reported. By default there is no limit")
 }
 
 func (c *targetFlags) parse(args []string) (err error) {
@@ -64,6 +71,7 @@ type liveSession struct {
 	began        time.Time // when the hooks went on
 	cost         *overhead.Meter
 	endCache     func()     // called when nothing is woven any more
+	endBudget    func()     // nil without a budget
 	applied      appliedSet // used with contexts or conditions
 
 	lock    sync.Mutex
@@ -98,17 +106,25 @@ func (v *liveSession) enter(ctx context.Context, name string, flags arena.Flags,
 	return nil
 }
 
-// reportCost tells the service what the look costs.
+// reportCost tells the service what the look costs, and keeps that within the budget.
 func (v *liveSession) reportCost() {
-	v.target.reportCost(func() (calls uint64) {
+	if v.target.budget > 0 {
+		v.endBudget = overhead.Govern(v.session, v.target.budget)
+	}
+	v.target.reportCost(func() (calls, timed uint64) {
 		sum, err := v.session.Sum()
 		if err != nil {
-			return 0 // the end reports it
+			return 0, 0 // the end reports it
 		}
-		for _, totals := range sum.Methods {
+		for id, totals := range sum.Methods {
 			calls += totals.Calls
+			if v.session.IsThinned(id) {
+				timed += totals.Timed
+			} else {
+				timed += totals.Calls
+			}
 		}
-		return calls
+		return calls, timed
 	}, func() float64 {
 		if cost := v.cost.Cost(); cost != nil {
 			return cost.Median
@@ -146,6 +162,9 @@ func (v *liveSession) abandon(ctx context.Context, cause error) error {
 
 func (v *liveSession) close(ctx context.Context) (session.Farewell, error) {
 	v.applied.end()
+	if v.endBudget != nil {
+		v.endBudget()
+	}
 	farewell, err := v.session.Close(ctx)
 	v.endCache()
 	for _, text := range farewell.Remarks {
@@ -393,13 +412,21 @@ func (v *liveSession) readRows() (*liveprobes.Results, []results.Row, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		return found, contextRows(found.Rows, hasSequences(v.applied.set)), nil
+		rows := contextRows(found.Rows, hasSequences(v.applied.set))
+		for i := range rows {
+			rows[i].Thinned = v.session.IsThinned(found.Rows[i].SpotName.ID)
+		}
+		return found, rows, nil
 	}
 	sum, err := v.session.Sum()
 	if err != nil {
 		return nil, nil, err
 	}
-	return &liveprobes.Results{Threads: sum.Threads, Dropped: sum.Dropped}, methodRows(v.session.Methods(), sum.Methods), nil
+	rows := methodRows(v.session.Methods(), sum.Methods)
+	for i := range rows {
+		rows[i].Thinned = v.session.IsThinned(rows[i].ID)
+	}
+	return &liveprobes.Results{Threads: sum.Threads, Dropped: sum.Dropped}, rows, nil
 }
 
 func methodRows(methods []session.Method, totals map[uint32]*arena.Totals) (rows []results.Row) {

@@ -308,21 +308,25 @@ func (s streams) sessions() *session.Sessions {
 }
 
 // reportCost tells the service what the hooks of a look cost. calls returns how many calls they
-// have counted, perCall what one costs in nanoseconds; 0 if that is not known yet.
-func (s streams) reportCost(calls func() uint64, perCall func() float64) {
+// have counted, and how many of these had the full cost; perCall what one costs in nanoseconds,
+// 0 if that is not known yet.
+func (s streams) reportCost(calls func() (all, full uint64), perCall func() float64) {
 	if s.look == nil {
 		return
 	}
 	var lock sync.Mutex
-	last, at := uint64(0), time.Now()
+	var lastCalls, lastFull uint64
+	at := time.Now()
 	s.look.SetCost(func() *service.Cost {
 		lock.Lock()
 		defer lock.Unlock()
 		now := time.Now()
-		cost := &service.Cost{Calls: calls()}
-		cost.PerSecond = float64(cost.Calls-min(last, cost.Calls)) / now.Sub(at).Seconds()
-		cost.Share = cost.PerSecond * perCall() / 1e9
-		last, at = cost.Calls, now
+		all, full := calls()
+		seconds := now.Sub(at).Seconds()
+		cost := &service.Cost{
+			Calls: all, PerSecond: float64(all-min(lastCalls, all)) / seconds, Share: float64(full-min(lastFull, full)) / seconds * perCall() / 1e9,
+		}
+		lastCalls, lastFull, at = all, full, now
 		return cost
 	})
 }

@@ -47,7 +47,6 @@ func (s *Session) HookCost(ctx context.Context, flags arena.Flags, period uint32
 			best = cost
 		}
 	}
-	s.Arena.SetHookCost(best.Median)
 	return best, nil
 }
 

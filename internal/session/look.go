@@ -39,6 +39,7 @@ type Look struct {
 	nodes     map[uint32]arena.Node    // the same by node
 	rings     RingCounters             // when this look began to trace
 	seen      map[seenClass]bool       // classes that Prefetch and Survey have returned
+	thinned   map[uint32]bool          // by the ids of hooks: they measure less than the look wanted
 	isClosed  bool
 }
 
@@ -87,7 +88,7 @@ func (e *BusyError) Error() string {
 func (s *Session) look(settings Settings) *Look {
 	l := &Look{
 		Session: s, settings: settings, ids: make(map[uint32]bool), live: make(map[uint32]bool), ended: make(map[uint32]*arena.Totals),
-		base: make(map[uint32]*arena.Totals), nodes: make(map[uint32]arena.Node), seen: make(map[seenClass]bool),
+		base: make(map[uint32]*arena.Totals), nodes: make(map[uint32]arena.Node), seen: make(map[seenClass]bool), thinned: make(map[uint32]bool),
 		wants: wants{hooks: make(map[classfile.MethodRef]Hook), sites: make(map[siteKey]Site), spots: make(map[string]instrument.Spot)},
 	}
 	s.looks.lock.Lock()

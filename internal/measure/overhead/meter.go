@@ -54,6 +54,7 @@ func (m *Meter) Measure(ctx context.Context) {
 		m.lock.Lock()
 		defer m.lock.Unlock()
 		m.last, m.at = &cost, time.Now()
+		m.session.SetHookCost(cost.Median)
 	}
 }
 

@@ -28,6 +28,7 @@ type Row struct {
 	Probe                   string // empty if unknown
 	Methods                 int    // of a probe
 	Timing                  Timing
+	Thinned                 bool // fewer calls were timed than asked for, to keep a budget
 
 	// Within and Label distinguish a row from others of its method. InContext is set if
 	// the row was measured in a context at all; Context is the text for people.

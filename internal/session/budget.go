@@ -1,0 +1,70 @@
+package session
+
+import (
+	"context"
+
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
+)
+
+// A SpotUse is a spot that is switched on, with what its hook does for all looks together.
+type SpotUse struct {
+	ID      uint32
+	Method  string
+	Setting arena.Probe
+	Looks   []*Look // that have it
+}
+
+// SpotUses returns the spots that are switched on.
+func (s *Session) SpotUses() (uses []SpotUse) {
+	s.looks.lock.Lock()
+	defer s.looks.lock.Unlock()
+	at := make(map[string]int)
+	for _, l := range s.looks.all {
+		for name, spot := range l.wants.spots {
+			if i, is := at[name]; is {
+				uses[i].Looks = append(uses[i].Looks, l)
+				continue
+			}
+			merged, _ := s.looks.spot(name)
+			if merged.Flags&arena.On == 0 {
+				continue
+			}
+			at[name] = len(uses)
+			uses = append(uses, SpotUse{
+				ID: s.weaver.SpotID(spot), Method: spot.ClassName() + "." + spot.Name, Setting: arena.Probe{Flags: merged.Flags, Period: merged.Period}, Looks: []*Look{l},
+			})
+		}
+	}
+	return uses
+}
+
+// Thin makes spots measure less, for all looks that have them.
+func (s *Session) Thin(ctx context.Context, changes map[uint32]arena.Probe) error {
+	s.looks.lock.Lock()
+	for _, l := range s.looks.all {
+		for name, spot := range l.wants.spots {
+			id := s.weaver.SpotID(spot)
+			if setting, is := changes[id]; is && spot.Flags&arena.On != 0 {
+				spot.Flags, spot.Period = setting.Flags, setting.Period
+				l.wants.spots[name] = spot
+				l.thinned[id] = true
+			}
+		}
+	}
+	s.looks.lock.Unlock()
+	return s.switchSpots(ctx, changes)
+}
+
+// IsThinned reports whether not all calls were timed that the look wanted timed.
+func (l *Look) IsThinned(id uint32) bool {
+	l.looks.lock.Lock()
+	defer l.looks.lock.Unlock()
+	return l.thinned[id]
+}
+
+// Notify passes a message to the user of the look.
+func (l *Look) Notify(text string) {
+	if l.settings.Notice != nil {
+		l.settings.Notice(text)
+	}
+}
