@@ -129,7 +129,7 @@ func everyDoor(t *testing.T, test func(t *testing.T, target *jvmtest.Running, d 
 				t.Parallel()
 				classpath, main := jvmtest.Waiting(t, jdk)
 				args := append(append([]string{}, d.args...), "-cp", classpath, main)
-				test(t, jvmtest.Start(t, jdk, jvmtest.Launch{Args: args}), d)
+				test(t, jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: args}), d)
 			})
 		}
 	}
@@ -240,7 +240,7 @@ func TestInvitationWithoutTheTicketIsThrownAway(t *testing.T) {
 	for _, jdk := range jvmtest.JDKs(t) {
 		classpath, main := jvmtest.Waiting(t, jdk)
 		d := doors(t)[1]
-		target := jvmtest.Start(t, jdk, jvmtest.Launch{Args: append(d.args, "-cp", classpath, main)})
+		target := jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: append(d.args, "-cp", classpath, main)})
 		f := newFoothold(t, false)
 		invitation := fmt.Sprintf("/tmp/.sonde_invite%d", target.PID)
 		if err := os.WriteFile(invitation, []byte(token+"\n"+f.session+"\n"), 0o600); err != nil {
@@ -300,7 +300,7 @@ func everyProgram(t *testing.T, main string, test func(t *testing.T, g *guest)) 
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()
 			dir := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{filepath.Join("testdata", main+".java")}})
-			target := jvmtest.Start(t, jdk, jvmtest.Launch{Args: []string{"-cp", dir, main}})
+			target := jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: []string{"-cp", dir, main}})
 			p := meet(t, target, door{open: attachTo}, false)
 			test(t, &guest{peer: p, target: target, classes: dir, weaver: weave.NewWeaver(), live: live})
 		})
@@ -510,7 +510,7 @@ func TestTicketsCannotBeStolen(t *testing.T) {
 			caught := startThief(t)
 			tickets := make(map[string]bool)
 			for range starts {
-				target := jvmtest.Start(t, jdk, jvmtest.Launch{Args: []string{"-javaagent:" + jar, "-cp", classpath, main}})
+				target := jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: []string{"-javaagent:" + jar, "-cp", classpath, main}})
 				var ticket []byte
 				await(t, "a ticket", func() bool {
 					ticket, _ = os.ReadFile(fmt.Sprintf("/tmp/.sonde_pid%d", target.PID))
@@ -693,8 +693,9 @@ func TestTicketIsNeverOpenToOthers(t *testing.T) {
 				classpath, main := jvmtest.Waiting(t, jdk)
 				changes := watchTmp(t)
 				target := jvmtest.Start(t, jdk, jvmtest.Launch{
-					Wrap: []string{"sh", "-c", "umask " + umask + ` && exec "$@"`, "sh"},
-					Args: []string{d.args[0] + "=hold=1", "-cp", classpath, main},
+					Brief: true,
+					Wrap:  []string{"sh", "-c", "umask " + umask + ` && exec "$@"`, "sh"},
+					Args:  []string{d.args[0] + "=hold=1", "-cp", classpath, main},
 				})
 				ticket, hold := fmt.Sprintf(".sonde_pid%d", target.PID), fmt.Sprintf(".sonde_hold%d", target.PID)
 				await(t, "a ticket", func() bool {
@@ -752,7 +753,7 @@ func TestFilesOfOthersAreNotBelieved(t *testing.T) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()
 			classpath, main := jvmtest.Waiting(t, jdk)
-			target := jvmtest.Start(t, jdk, jvmtest.Launch{Args: append(append([]string{}, d.args...), "-cp", classpath, main)})
+			target := jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: append(append([]string{}, d.args...), "-cp", classpath, main)})
 			meet(t, target, d, false).leave()
 			came := make(map[string]func() bool)
 			try := func(what, how string, of part, spoil func(string) error) {

@@ -304,7 +304,7 @@ func (p *packed) start(arguments ...string) {
 	if err := os.WriteFile(jar, agent.AgentJar(), 0o600); err != nil {
 		p.t.Fatal(err)
 	}
-	p.target = jvmtest.Start(p.t, p.jdk, jvmtest.Launch{Args: append(slices.Clone(p.options), []string{
+	p.target = jvmtest.Start(p.t, p.jdk, jvmtest.Launch{Brief: true, Args: append(slices.Clone(p.options), []string{
 		"-javaagent:" + jar + "=" + strings.Join(append(arguments, "pack="+p.file), ","), "-javaagent:" + p.otherAgent(),
 		"-cp", p.classes, "Packed", p.twins[0], p.twins[1],
 	}...)})

@@ -230,7 +230,7 @@ func TestStandbyAndTheRefusedAreNotMeasured(t *testing.T) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()
 			dir := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{filepath.Join("testdata", "Guest.java")}})
-			target := jvmtest.Start(t, jdk, jvmtest.Launch{Args: append(append([]string{}, d.args...), "-cp", dir, "Guest")})
+			target := jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: append(append([]string{}, d.args...), "-cp", dir, "Guest")})
 			meet(t, target, d, false).leave() // so the thread is there, and waits
 			g := &guest{target: target, classes: dir, weaver: weave.NewWeaver(), live: live, peer: &peer{t: t}}
 			if got := g.tell("interrupt", 1); got != "interrupt 1" {

@@ -89,7 +89,7 @@ func drive(t *testing.T, jdk jvmtest.JDK, properties ...string) jvmtest.Outcome 
 		Classpath: []string{jar},
 	})
 	args := append(properties, "-cp", jar+string(os.PathListSeparator)+classes, "TimedDriver")
-	return jvmtest.Run(t, jdk, args...)
+	return jvmtest.RunBriefly(t, jdk, args...)
 }
 
 type row struct{ calls, nanos int64 }

@@ -23,7 +23,7 @@ func everyTracer(t *testing.T, test func(t *testing.T, g *guest)) {
 			t.Parallel()
 			dir := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{filepath.Join("testdata", "Traces.java")}})
 			args := []string{"--add-opens", "java.base/java.lang=ALL-UNNAMED", "-cp", dir, "Traces"}
-			target := jvmtest.Start(t, jdk, jvmtest.Launch{Args: args})
+			target := jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: args})
 			p := meet(t, target, door{open: attachTo}, false)
 			test(t, &guest{peer: p, target: target, classes: dir, weaver: weave.NewWeaver()})
 		})

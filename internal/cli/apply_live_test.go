@@ -72,7 +72,7 @@ func TestApplyLive(t *testing.T) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()
 			classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{"testdata/applied/Shop.java"}})
-			running := jvmtest.Start(t, jdk, jvmtest.Launch{Args: []string{"-cp", classes, "applied.Shop"}})
+			running := jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: []string{"-cp", classes, "applied.Shop"}})
 			s := &watchedShop{t, running, strconv.Itoa(running.PID)}
 			s.unheld()
 			const all = "+ probe charges: methods applied.Shop$Pay.charge, within applied.Shop$Web.handle >, level time, group-by tier\n" +

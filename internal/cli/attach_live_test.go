@@ -30,7 +30,8 @@ func newPackedShop(t *testing.T, jdk jvmtest.JDK) *packedShop {
 	s.must("pack", classes, "--probes", "testdata/packed/probes.yaml", "-o", s.pack)
 	environment := parse[map[string]string](t, s.must("env", "--pack", s.pack, "--arena", dir, "--agent-dir", dir, "--shell", "json"))
 	s.Running = jvmtest.Start(t, jdk, jvmtest.Launch{
-		Args: []string{"-cp", classes, "applied.Shop"}, Env: []string{"JAVA_TOOL_OPTIONS=" + environment["JAVA_TOOL_OPTIONS"]},
+		Brief: true,
+		Args:  []string{"-cp", classes, "applied.Shop"}, Env: []string{"JAVA_TOOL_OPTIONS=" + environment["JAVA_TOOL_OPTIONS"]},
 	})
 	s.pid = strconv.Itoa(s.PID)
 	s.arena = filepath.Join(dir, "sonde-"+s.pid+".arena")
@@ -196,7 +197,7 @@ func TestPackThatIsRefusedLive(t *testing.T) {
 	jar := filepath.Join(t.TempDir(), agentJarName)
 	s.must("agent-jar", jar)
 	classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{"testdata/applied/Shop.java"}})
-	without := jvmtest.Start(t, jdk, jvmtest.Launch{Args: []string{"-javaagent:" + jar + "=pack=" + damaged, "-cp", classes, "applied.Shop"}})
+	without := jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: []string{"-javaagent:" + jar + "=pack=" + damaged, "-cp", classes, "applied.Shop"}})
 	code, _, stderr := sonde(t, "attach", strconv.Itoa(without.PID))
 	if code != exitError || !strings.Contains(stderr, "was started with a pack, but the agent does not use it: "+damaged+" is damaged") {
 		t.Errorf("exit code %d, %s", code, stderr)

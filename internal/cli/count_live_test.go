@@ -166,7 +166,7 @@ func TestCountOutlivesTheJVM(t *testing.T) {
 func startContexts(t *testing.T, jdk jvmtest.JDK) *monitoredProgram {
 	t.Helper()
 	classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{"testdata/contexts/Contexts.java"}})
-	return &monitoredProgram{t, jvmtest.Start(t, jdk, jvmtest.Launch{Args: []string{"-cp", classes, "contexts.Contexts"}})}
+	return &monitoredProgram{t, jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: []string{"-cp", classes, "contexts.Contexts"}})}
 }
 
 const (

@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -27,7 +26,7 @@ var (
 func startBusy(t *testing.T, jdk jvmtest.JDK, flags ...string) *jvmtest.Running {
 	t.Helper()
 	classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{"../jvm/sampler/testdata/Busy.java"}})
-	return jvmtest.Start(t, jdk, jvmtest.Launch{Args: slices.Concat(jvmtest.Brief, flags, []string{"-cp", classes, "Busy"})})
+	return jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: append(flags, "-cp", classes, "Busy")})
 }
 
 // recordings is what the JVM says of its recordings.

@@ -24,7 +24,7 @@ type monitoredProgram struct {
 func startMonitored(t *testing.T, jdk jvmtest.JDK) *monitoredProgram {
 	t.Helper()
 	classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{"testdata/monitored/Monitored.java"}})
-	return &monitoredProgram{t, jvmtest.Start(t, jdk, jvmtest.Launch{Args: []string{"-cp", classes, "monitored.Monitored"}})}
+	return &monitoredProgram{t, jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: []string{"-cp", classes, "monitored.Monitored"}})}
 }
 
 func (p *monitoredProgram) do(order, answer string) {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -22,7 +21,7 @@ func TestObserveLive(t *testing.T) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()
 			classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{"testdata/observed/Served.java"}})
-			running := jvmtest.Start(t, jdk, jvmtest.Launch{Args: append(slices.Clone(jvmtest.Brief), "-cp", classes, "observed.Served")})
+			running := jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: []string{"-cp", classes, "observed.Served"}})
 			pid := strconv.Itoa(running.PID)
 			file := filepath.Join(t.TempDir(), "probes.yaml")
 			code, out, stderr := sonde(t, "observe", pid, "--for", "3s", "--apply", "--json", "-o", file)

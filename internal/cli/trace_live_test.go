@@ -85,7 +85,7 @@ func TestTraceLive(t *testing.T) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()
 			classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{"testdata/traced/Traced.java"}})
-			p := &monitoredProgram{t, jvmtest.Start(t, jdk, jvmtest.Launch{Args: []string{"-cp", classes, "traced.Traced"}})}
+			p := &monitoredProgram{t, jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: []string{"-cp", classes, "traced.Traced"}})}
 			p.do("fast 1", "handled fast") // order 1: its classes are loaded
 			checkTracedCalls(t, p)
 			checkTracedSlow(t, p)

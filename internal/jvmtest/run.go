@@ -38,6 +38,12 @@ func Run(t testing.TB, jdk JDK, args ...string) Outcome {
 	return RunTool(t, jdk, "java", args...)
 }
 
+// RunBriefly is like Run with the options Brief.
+func RunBriefly(t testing.TB, jdk JDK, args ...string) Outcome {
+	t.Helper()
+	return Run(t, jdk, slices.Concat(Brief, args)...)
+}
+
 // RunTool is like Run for another of the JDK's programs, which runs briefly.
 func RunTool(t testing.TB, jdk JDK, tool string, args ...string) Outcome {
 	t.Helper()
@@ -80,10 +86,11 @@ func tail(b bytes.Buffer) string {
 
 // A Launch says how to start a program that keeps running.
 type Launch struct {
-	Wrap []string // a command that runs java, such as "setpriv", "--reuid=1"
-	Args []string // of java
-	Env  []string // added to the environment
-	Dir  string   // where it runs, "" for here
+	Wrap  []string // a command that runs java, such as "setpriv", "--reuid=1"
+	Args  []string // of java
+	Env   []string // added to the environment
+	Dir   string   // where it runs, "" for here
+	Brief bool     // adds the options Brief
 }
 
 // Ready is the line a started program prints when tests may begin. It then
@@ -109,7 +116,10 @@ type Running struct {
 // Start starts java and waits for its line Ready. The test's end ends it.
 func Start(t testing.TB, jdk JDK, l Launch) *Running {
 	t.Helper()
-	words := append(append([]string{}, l.Wrap...), jdk.Tool("java"))
+	words := append(slices.Clone(l.Wrap), jdk.Tool("java"))
+	if l.Brief {
+		words = append(words, Brief...)
+	}
 	return StartCommand(t, l, append(words, l.Args...)...)
 }
 

@@ -20,7 +20,7 @@ func TestClassPathStaysReadable(t *testing.T) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{filepath.Join("testdata", "Scan.java")}})
 			// A /tmp of its own: others' sessions keep jars in the usual one.
-			target := jvmtest.Start(t, jdk, jvmtest.Launch{Wrap: jvmtest.OtherNamespaces(t, "rw"), Args: []string{"-cp", classes, "Scan"}})
+			target := jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Wrap: jvmtest.OtherNamespaces(t, "rw"), Args: []string{"-cp", classes, "Scan"}})
 			pid := target.Child(t)
 			scan := func(want string) {
 				t.Helper()

@@ -270,7 +270,7 @@ type tally struct{ all, inOrder, chosen uint64 }
 func openPaths(t *testing.T, jdk jvmtest.JDK) *paths {
 	t.Helper()
 	classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{filepath.Join("testdata", "Paths.java")}})
-	p := &paths{t: t, running: jvmtest.Start(t, jdk, jvmtest.Launch{Args: []string{"-cp", classes, "Paths"}})}
+	p := &paths{t: t, running: jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: []string{"-cp", classes, "Paths"}})}
 	var err error
 	p.Look, err = Open(t.Context(), p.running.PID, Settings{
 		Command: "sonde test", Notice: func(text string) { p.notices = append(p.notices, text) },

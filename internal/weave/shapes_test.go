@@ -224,7 +224,7 @@ func (j java) runShapes(t *testing.T, pick func(weave.MethodInfo) []*weave.Templ
 		writeFile(t, filepath.Join(dir, filepath.Base(file)), data)
 	}
 	path := dir + string(os.PathListSeparator) + j.dir
-	outcome := jvmtest.Run(t, j.JDK, "-Xverify:all", "-cp", path, "Shapes")
+	outcome := jvmtest.RunBriefly(t, j.JDK, "-Xverify:all", "-cp", path, "Shapes")
 	if outcome.Exit != 0 {
 		t.Fatalf("exit code %d\n%s\n%s", outcome.Exit, outcome.Stdout, outcome.Stderr)
 	}
@@ -326,14 +326,14 @@ func TestGrid(t *testing.T) {
 		}
 		return filepath.Join(root, folder)
 	}
-	args := []string{"-Xverify:all", "-XX:TieredStopAtLevel=1", "-cp", j.dir, "RunAll", build("plain", nil)}
+	args := []string{"-Xverify:all", "-cp", j.dir, "RunAll", build("plain", nil)}
 	for i, outer := range gridTemplates {
 		args = append(args, build(outer, []*weave.Template{j.template(t, outer)}))
 		for _, inner := range innerTemplates(i) {
 			args = append(args, build(outer+"+"+inner, []*weave.Template{j.template(t, outer), j.template(t, inner)}))
 		}
 	}
-	compareGrid(t, jvmtest.Run(t, jdk, args...))
+	compareGrid(t, jvmtest.RunBriefly(t, jdk, args...))
 }
 
 // innerTemplates returns the templates that stand inside template i: all of them in

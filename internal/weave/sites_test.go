@@ -148,7 +148,7 @@ func (j siteJava) runProgram(t *testing.T, program string, w *weave.Weaver, pick
 		}
 		writeFile(t, filepath.Join(dir, filepath.Base(file)), data)
 	}
-	outcome := jvmtest.Run(t, j.jdk, "-Xverify:all", "-cp", dir+string(os.PathListSeparator)+j.dir, program)
+	outcome := jvmtest.RunBriefly(t, j.jdk, "-Xverify:all", "-cp", dir+string(os.PathListSeparator)+j.dir, program)
 	if outcome.Exit != 0 {
 		t.Fatalf("exit code %d\n%s\n%s", outcome.Exit, outcome.Stdout, outcome.Stderr)
 	}
@@ -397,7 +397,7 @@ func TestSitesCorpus(t *testing.T) {
 			for module := range siteModules {
 				args = append(args, "--patch-module", module+"="+filepath.Join(root, module))
 			}
-			outcome := jvmtest.Run(t, jdk, append(args, "-cp", j.dir, "LinkAll", list)...)
+			outcome := jvmtest.RunBriefly(t, jdk, append(args, "-cp", j.dir, "LinkAll", list)...)
 			if want := fmt.Sprintf("linked %d\n", len(names)); outcome.Stdout != want {
 				t.Errorf("%.2000s\n%.2000s", outcome.Stdout, outcome.Stderr)
 			}
@@ -553,7 +553,7 @@ func TestSitesOfHandmade(t *testing.T) {
 				}
 				args = append(args, filepath.Join(root, folder))
 			}
-			compareSiteRuns(t, jvmtest.Run(t, jdk, args...), len(folders))
+			compareSiteRuns(t, jvmtest.RunBriefly(t, jdk, args...), len(folders))
 		})
 	}
 }

@@ -289,7 +289,7 @@ func TestFailingEpilog(t *testing.T) {
 			}
 			dir := t.TempDir()
 			writeFile(t, filepath.Join(dir, "Covered.class"), result.Bytes)
-			outcome := jvmtest.Run(t, jdk, "-cp", j.dir, "RunAll", dir)
+			outcome := jvmtest.RunBriefly(t, jdk, "-cp", j.dir, "RunAll", dir)
 			const thrown = " java.lang.IllegalStateException: the epilog failed"
 			own, told := split(outcome.Stdout)
 			if want := "Covered.class:" + strings.Repeat(thrown, 5) + " depth 0"; !strings.HasSuffix(strings.TrimSpace(own), want) {

@@ -180,7 +180,7 @@ func open(t *testing.T, jdk jvmtest.JDK) shop {
 		Sources: javaFiles(t), Classpath: []string{h2Jar}, Flags: []string{"--release", "17"},
 	})
 	s := shop{classpath: classes + string(os.PathListSeparator) + h2Jar}
-	running := jvmtest.Start(t, jdk, jvmtest.Launch{Args: append(slices.Clone(jvmtest.Brief), "-cp", s.classpath, "shop.Main")})
+	running := jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: []string{"-cp", s.classpath, "shop.Main"}})
 	const listening = "listening "
 	for line := range strings.Lines(running.Stdout()) {
 		if url, ok := strings.CutPrefix(line, listening); ok {

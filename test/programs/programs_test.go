@@ -117,15 +117,13 @@ func (p program) checkCounters(t *testing.T, outcome jvmtest.Outcome) {
 	}
 }
 
-// run runs a main class. One compiler and the simplest collector: programs are
-// short, and start-up is most of what they take.
+// run runs a main class. Programs are short: start-up is most of what they take.
 func run(t *testing.T, jdk jvmtest.JDK, flags, classpath []string, args ...string) jvmtest.Outcome {
 	t.Helper()
 	all := slices.Concat(flags, []string{
-		"-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
 		"-cp", strings.Join(classpath, string(os.PathListSeparator)),
 	}, args)
-	return jvmtest.Run(t, jdk, all...)
+	return jvmtest.RunBriefly(t, jdk, all...)
 }
 
 // difference shows the first lines that differ.

@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -21,8 +20,7 @@ import (
 func busy(t *testing.T, jdk jvmtest.JDK, flags ...string) *jvmtest.Running {
 	t.Helper()
 	classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{"testdata/Busy.java"}})
-	args := slices.Concat(jvmtest.Brief, flags, []string{"-cp", classes, "Busy"})
-	return jvmtest.Start(t, jdk, jvmtest.Launch{Args: args, Dir: t.TempDir()})
+	return jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: append(flags, "-cp", classes, "Busy"), Dir: t.TempDir()})
 }
 
 // jcmd does what the tool of that name does, without a JVM of its own.

@@ -42,7 +42,7 @@ func TestLook(t *testing.T) {
 	for _, jdk := range jvmtest.JDKs(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			classes := compiled(t, jdk)
-			p := jvmtest.Start(t, jdk, jvmtest.Launch{Args: []string{"-cp", classes, "shop.Desk", "shop.Bulk"}})
+			p := jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: []string{"-cp", classes, "shop.Desk", "shop.Bulk"}})
 			found := lookAt(t, p, "shop.Desk.serve", nil)
 			if got := outline(found.Roots); got != served {
 				t.Errorf("%s", got)

@@ -40,7 +40,7 @@ func openShop(t *testing.T, jdk jvmtest.JDK) *shop {
 	}
 	dir := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: sources, Flags: []string{"--release", "17", "-g", "-Xlint:none"}})
 	s := &shop{t: t, ended: make(chan liveprobes.Ending, 1)}
-	s.Running = jvmtest.Start(t, jdk, jvmtest.Launch{Args: []string{"-cp", dir, "shop.Main"}})
+	s.Running = jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: []string{"-cp", dir, "shop.Main"}})
 	s.do("web 3", "done web 3")
 	if s.session, err = session.Open(t.Context(), s.PID, session.Settings{Command: "a test", In: &s.looks}); err != nil {
 		t.Fatal(err)

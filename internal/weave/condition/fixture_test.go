@@ -215,7 +215,7 @@ func (f *fixture) weave(t testing.TB, class, dir string, templates map[string]*w
 func (f *fixture) run(t *testing.T, woven string, args ...string) string {
 	t.Helper()
 	path := woven + string(os.PathListSeparator) + f.dir
-	out := jvmtest.Run(t, f.JDK, append([]string{"-Xverify:all", "-Xshare:auto", "-cp", path}, args...)...)
+	out := jvmtest.RunBriefly(t, f.JDK, append([]string{"-Xverify:all", "-Xshare:auto", "-cp", path}, args...)...)
 	if out.Exit != 0 {
 		t.Fatalf("exit code %d\n%s\n%s", out.Exit, tail(out.Stdout), tail(out.Stderr))
 	}

@@ -75,7 +75,7 @@ func (w *witness) tell(t *testing.T, steps []string, classes ...string) []remark
 func (w *witness) watch(t *testing.T, steps []string, classes ...string) (remarks []remark, broken string) {
 	t.Helper()
 	args := []string{"-XX:-CreateCoredumpOnCrash", "-XX:ErrorFile=" + filepath.Join(w.directory, "crash.log"), "-javaagent:" + w.jar, "-cp", strings.Join(w.classpath, string(os.PathListSeparator)), "Witness", w.directory, strings.Join(steps, ",")}
-	outcome := jvmtest.Run(t, w.jdk, append(args, classes...)...)
+	outcome := jvmtest.RunBriefly(t, w.jdk, append(args, classes...)...)
 	if !strings.HasSuffix(outcome.Stdout, "ready\n") {
 		broken = fmt.Sprintf("exit %d\n%s%s", outcome.Exit, outcome.Stdout, outcome.Stderr)
 	}

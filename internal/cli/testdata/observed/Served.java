@@ -47,7 +47,7 @@ public final class Served {
         try {
             for (int i = 0; true; i++) {
                 requests.put(i);
-                Thread.sleep(4); // so that the machine has time for others
+                Thread.sleep(1); // so that the machine has time for others
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();

@@ -43,7 +43,7 @@ func TestWeavesWhatASessionWeaves(t *testing.T) {
 	set := read(t, liveProbes)
 	place := cache.Options{Dir: filepath.Join(t.TempDir(), "cache")}
 	kept := cache.Open(place, func(err error) { t.Error(err) })
-	program := jvmtest.Start(t, jdk, jvmtest.Launch{Args: []string{"-cp", dir, "goods.Main"}})
+	program := jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: []string{"-cp", dir, "goods.Main"}})
 	s, err := session.Open(t.Context(), program.PID, session.Settings{Command: "a test", Cache: kept})
 	if err != nil {
 		t.Fatal(err)
@@ -124,7 +124,7 @@ func TestPackedProgram(t *testing.T) {
 			{filepath.Join(scratch, "changed") + string(os.PathListSeparator) + dir, map[string]uint64{"sell sell": 1}, []arena.Unwoven{{Why: "differs", Class: "goods/Item"}}},
 		} {
 			file := filepath.Join(t.TempDir(), "arena")
-			outcome := jvmtest.Run(t, jdk, "-javaagent:"+jar+"=pack="+made+",arena="+file, "-cp", tt.classpath, "goods.Main")
+			outcome := jvmtest.RunBriefly(t, jdk, "-javaagent:"+jar+"=pack="+made+",arena="+file, "-cp", tt.classpath, "goods.Main")
 			same(t, outcome.Stdout, "ready\n")
 			calls, account := measured(t, file, names)
 			if !maps.Equal(calls, tt.calls) || fmt.Sprint(account.Left) != fmt.Sprint(tt.left) || int(account.Woven)+len(account.Left) != 2 {
