@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
@@ -11,6 +12,7 @@ import (
 
 func TestCommittedFilesAreWhatTheSourcesGive(t *testing.T) {
 	javac := jvmtest.Need(t, compilerMajor).Tool("javac")
+	t.Setenv("JAVA_TOOL_OPTIONS", strings.Join(jvmtest.Brief, " "))
 	built, err := products(javac, "..")
 	if err != nil {
 		t.Fatal(err)

@@ -22,14 +22,18 @@ import (
 )
 
 // byBothDoors runs a test on each JDK, in a program that was started with the
-// agent and in one that was not.
+// agent and in one that was not. Outside a soak the JDKs take turns at the doors.
 func byBothDoors(t *testing.T, check func(t *testing.T, jdk jvmtest.JDK, door live.Door)) {
 	jar := filepath.Join(t.TempDir(), agentJarName)
 	if code, out, _ := sonde(t, "agent-jar", jar); code != exitOK || out != "-javaagent:"+jar+"\n" {
 		t.Fatalf("exit code %d, %s", code, out)
 	}
 	for _, jdk := range jvmtest.JDKs(t) {
-		for _, door := range []live.Door{live.Attach, live.JavaAgent(jar)} {
+		doors := []live.Door{live.Attach, live.JavaAgent(jar)}
+		for i, door := range doors {
+			if !jvmtest.Turn(t, jdk, i, len(doors)) {
+				continue
+			}
 			t.Run(fmt.Sprintf("jdk%d/%s", jdk.Major, door.Name), func(t *testing.T) {
 				t.Parallel()
 				check(t, jdk, door)

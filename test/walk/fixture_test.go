@@ -20,7 +20,6 @@ type fixture struct {
 	library  string        // a source of testdata/native that it loads
 	options  []string      // of java
 	cutOff   bool          // stacks are deeper than the recorder keeps
-	both     bool          // it is walked on each JDK, also outside a soak
 	native   bool          // its hot method is
 }
 
@@ -53,7 +52,7 @@ func inSoak(d time.Duration) time.Duration {
 }
 
 var fixtures = []fixture{
-	{name: "paths", threads: 2, sampling: brief, both: true},          // a leaf, by three ways
+	{name: "paths", threads: 2, sampling: brief},                      // a leaf, by three ways
 	{name: "crossing", threads: 1, sampling: brief},                   // two leaves, whose ways cross
 	{name: "recursion", threads: 1, sampling: brief},                  // below a recursive method, and in one
 	{name: "deep", threads: 1, sampling: brief, cutOff: true},         // stacks that the recorder cuts off

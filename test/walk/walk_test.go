@@ -338,7 +338,7 @@ func TestWaysAndShares(t *testing.T) {
 	}
 	together(t, names, func(t *testing.T, jdk jvmtest.JDK, number int) {
 		f := fixtures[number]
-		if jdk.Major < f.since || f.since == 0 && !f.both && !jvmtest.Turn(t, jdk, number, len(fixtures)) {
+		if jdk.Major < f.since || f.since == 0 && !jvmtest.Turn(t, jdk, number, len(fixtures)) {
 			return
 		}
 		p := start(t, jdk, f)
