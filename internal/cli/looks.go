@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/sonde-jvm/sonde/internal/measure/handover"
 	"github.com/sonde-jvm/sonde/internal/report"
 	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/service"
@@ -71,7 +72,11 @@ func (k *lookKind) describe(command *cobra.Command) service.Command {
 	if k.methods != "" {
 		d.Properties = append(d.Properties, service.Property{Name: k.methods, Type: "array", Required: true, Description: "patterns of methods"})
 	}
+	if k.name == "trace" {
+		d.More = map[string]any{"TraceResult": document.Trace{}, "TraceEnd": document.TraceEnd{}}
+	}
 	if k.name == "apply" {
+		d.Parts = map[string]any{"PUT probes": handover.Outcome{}, "GET status": handover.Status{}}
 		d.Properties = append(d.Properties, service.Property{Name: probesProperty, Type: "string", Required: true, Description: "the text of a file of probes: docs/formats/probes.md"})
 	}
 	command.Flags().VisitAll(func(flag *pflag.Flag) {

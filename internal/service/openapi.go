@@ -17,6 +17,8 @@ type Command struct {
 	Summary    string
 	Properties []Property
 	Result     any                    // a value of the type of its documents
+	More       map[string]any         // values of other types of its documents and results, by the name of the schema
+	Parts      map[string]any         // values of the types of answers, by method and part, such as GET status
 	Line       func(r Request) string // the command line, for people
 }
 
@@ -62,6 +64,7 @@ func (c *Command) check(options map[string]json.RawMessage) error {
 // A call is a request that the service answers.
 type call struct {
 	method, path string
+	name         string // for functions of generated clients
 	summary      string
 	body, result any    // values of their types; nil if there is none
 	status       int    // of success
@@ -72,25 +75,26 @@ type call struct {
 const (
 	eventStream = "text/event-stream"
 	anyFile     = "application/octet-stream"
-	yamlFile    = "application/yaml"
+	plainText   = "text/plain"
 )
 
 func (s *Service) calls() []call {
+	const look = "/v1/looks/{number}"
 	return []call{
-		{method: "GET", path: "/v1/service", summary: "The service", result: About{}, answer: s.getService},
-		{method: "DELETE", path: "/v1/service", summary: "End the service, with all looks", result: About{}, status: http.StatusAccepted, answer: s.deleteService},
-		{method: "GET", path: "/v1/looks", summary: "The looks that run and those whose results are kept, the newest first", result: List{}, answer: s.getLooks},
+		{method: "GET", path: "/v1/service", name: "getService", summary: "The service", result: About{}, answer: s.getService},
+		{method: "DELETE", path: "/v1/service", name: "endService", summary: "End the service, with all looks", result: About{}, status: http.StatusAccepted, answer: s.deleteService},
+		{method: "GET", path: "/v1/looks", name: "listLooks", summary: "The looks that run and those whose results are kept, the newest first", result: List{}, answer: s.getLooks},
 		{method: "POST", path: "/v1/looks/{kind}", answer: s.postLook}, // described for each kind
-		{method: "GET", path: "/v1/looks/{number}", summary: "A look", result: Description{}, answer: s.getLook},
-		{method: "GET", path: "/v1/looks/{number}/events", summary: "The events of a look that runs, from the first that is kept", media: eventStream, answer: s.getEvents},
-		{method: "POST", path: "/v1/looks/{number}/end", summary: "End a look; the answer comes when its hooks are removed", result: Description{}, answer: s.postEnd},
-		{method: "GET", path: "/v1/looks/{number}/result", summary: "The result of a look that has ended, in one of its formats", media: anyFile, answer: s.getResult},
-		{method: "POST", path: "/v1/looks/{number}/keys", summary: "Keys that a user has pressed", body: Keys{}, status: http.StatusNoContent, answer: s.postKeys},
-		{method: "PUT", path: "/v1/looks/{number}/terminal", summary: "The size of the terminal that shows the frames", body: Terminal{}, status: http.StatusNoContent, answer: s.putTerminal},
-		{method: "GET", path: "/v1/looks/{number}/probes", summary: "The probes that a look of the kind apply has applied", media: yamlFile, answer: s.part("probes")},
-		{method: "PUT", path: "/v1/looks/{number}/probes", summary: "Apply other probes, or with dryRun return what that would change", answer: s.part("probes")},
-		{method: "GET", path: "/v1/looks/{number}/status", summary: "The measurements of a look of the kind apply", answer: s.part("status")},
-		{method: "GET", path: "/v1/openapi.json", summary: "This document", answer: s.getOpenAPI},
+		{method: "GET", path: look, name: "getLook", summary: "A look", result: Description{}, answer: s.getLook},
+		{method: "GET", path: look + "/events", name: "getEvents", summary: "The events of a look that runs, from the first that is kept", media: eventStream, answer: s.getEvents},
+		{method: "POST", path: look + "/end", name: "endLook", summary: "End a look; the answer comes when its hooks are removed", result: Description{}, answer: s.postEnd},
+		{method: "GET", path: look + "/result", name: "getResult", summary: "The result of a look that has ended, in one of its formats", media: anyFile, answer: s.getResult},
+		{method: "POST", path: look + "/keys", name: "pressKeys", summary: "Keys that a user has pressed", body: Keys{}, status: http.StatusNoContent, answer: s.postKeys},
+		{method: "PUT", path: look + "/terminal", name: "setTerminal", summary: "The size of the terminal that shows the frames", body: Terminal{}, status: http.StatusNoContent, answer: s.putTerminal},
+		{method: "GET", path: look + "/probes", name: "getProbes", summary: "The probes that a look of the kind apply has applied, as YAML", media: plainText, answer: s.part("probes")},
+		{method: "PUT", path: look + "/probes", name: "setProbes", summary: "Apply other probes, or with dryRun return what that would change", answer: s.part("probes")},
+		{method: "GET", path: look + "/status", name: "getStatus", summary: "The measurements of a look of the kind apply", answer: s.part("status")},
+		{method: "GET", path: "/v1/openapi.json", name: "getOpenAPI", summary: "This document", answer: s.getOpenAPI},
 	}
 }
 
@@ -103,7 +107,15 @@ type object = map[string]any
 // OpenAPI returns the document that describes the requests, built from the code that answers
 // them and from the flags of the commands.
 func (s *Service) OpenAPI() map[string]any {
-	b := &schemas{named: object{}}
+	b := &schemas{named: object{}, types: maps.Clone(schemaNames)}
+	parts := map[string]any{}
+	for _, command := range s.Runner.Commands() {
+		b.types[reflect.TypeOf(command.Result)] = capital(command.Name) + "Document"
+		for name, value := range command.More {
+			b.types[reflect.TypeOf(value)] = name
+		}
+		maps.Copy(parts, command.Parts)
+	}
 	paths := object{}
 	add := func(path, method string, operation object) {
 		if paths[path] == nil {
@@ -118,6 +130,9 @@ func (s *Service) OpenAPI() map[string]any {
 			}
 			continue
 		}
+		if part, is := parts[c.method+" "+c.path[strings.LastIndexByte(c.path, '/')+1:]]; is {
+			c.result = part
+		}
 		add(c.path, c.method, b.operation(&c))
 	}
 	b.of(reflect.TypeOf(Text{}))
@@ -127,8 +142,9 @@ func (s *Service) OpenAPI() map[string]any {
 		"info": object{
 			"title": "Sonde", "version": "1",
 			"description": "The host service of Sonde, at the Unix socket that sonde status --service names, or with a token at the address of " +
-				"sonde serve --listen. The events of a look have one of the names look (Description), message (Text), ready, frame (Frame), " +
-				"text (Text), document (the result type of the look's kind) and end (Description), which is the last.",
+				"sonde serve --listen. The events of a look have one of the names look (Look), message (Text), ready, frame (Frame), " +
+				"text (Text), document (such as CountDocument for a look of the kind count) and end (Look), which is the last. " +
+				"A result in the format json is such a document too. A trace reports TraceDocuments and at last a TraceEnd; its result is a TraceResult.",
 		},
 		"paths": paths,
 		"components": object{
@@ -141,11 +157,11 @@ func (s *Service) OpenAPI() map[string]any {
 
 // operation describes a call.
 func (b *schemas) operation(c *call) object {
-	operation := object{"summary": c.summary, "operationId": operationName(c.method, c.path)}
+	operation := object{"summary": c.summary, "operationId": c.name}
 	var parameters []any
 	for part := range strings.SplitSeq(c.path, "/") {
 		if name, is := strings.CutPrefix(part, "{"); is {
-			parameters = append(parameters, object{"name": strings.TrimSuffix(name, "}"), "in": "path", "required": true, "schema": object{"type": "integer"}})
+			parameters = append(parameters, object{"name": strings.TrimSuffix(name, "}"), "in": "path", "required": true, "schema": b.of(reflect.TypeFor[int]())})
 		}
 	}
 	switch {
@@ -153,7 +169,9 @@ func (b *schemas) operation(c *call) object {
 		parameters = append(parameters, queryParameter("format", "string", "one of the formats of the look; json if there is none"))
 	case strings.HasSuffix(c.path, "/probes") && c.method == "PUT":
 		parameters = append(parameters, queryParameter("dryRun", "boolean", "change nothing"))
-		operation["requestBody"] = object{"required": true, "content": object{yamlFile: object{"schema": object{"type": "string"}}}}
+		operation["requestBody"] = object{
+			"required": true, "description": "YAML: docs/formats/probes.md", "content": object{anyFile: object{"schema": binary}},
+		}
 	}
 	if parameters != nil {
 		operation["parameters"] = parameters
@@ -167,6 +185,8 @@ func (b *schemas) operation(c *call) object {
 	}
 	success := object{"description": http.StatusText(status)}
 	switch {
+	case c.media == anyFile:
+		success["content"] = object{anyFile: object{"schema": binary}}
 	case c.media != "":
 		success["content"] = object{c.media: object{"schema": object{"type": "string"}}}
 	case c.result != nil:
@@ -178,24 +198,19 @@ func (b *schemas) operation(c *call) object {
 	return operation
 }
 
+// binary is the schema of a file. OpenAPI 3.1 needs none, but generators know this one.
+var binary = object{"type": "string", "format": "binary"}
+
 func queryParameter(name, kind, description string) object {
 	return object{"name": name, "in": "query", "required": false, "schema": object{"type": kind}, "description": description}
 }
 
-func operationName(method, path string) string {
-	name := strings.ToLower(method)
-	for part := range strings.SplitSeq(strings.TrimSuffix(strings.TrimPrefix(path, "/v1/"), ".json"), "/") {
-		if !strings.HasPrefix(part, "{") {
-			name += strings.ToUpper(part[:1]) + part[1:]
-		}
-	}
-	return name
-}
+func capital(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
 
 // lookOperation describes how a look of one kind is asked for.
 func (b *schemas) lookOperation(c *Command) object {
 	properties := object{
-		propertyPID:        object{"type": "integer", "description": "the process number of the JVM"},
+		propertyPID:        object{"type": "integer", "format": "int64", "description": "the process number of the JVM"},
 		propertyBackground: object{"type": "boolean", "description": "answer at once; the look goes on without a client"},
 		propertyText:       object{"type": "boolean", "description": "report text for people instead of documents"},
 		propertyTerminal:   b.of(reflect.TypeOf(Terminal{})),
@@ -203,8 +218,11 @@ func (b *schemas) lookOperation(c *Command) object {
 	required := []string{propertyPID}
 	for _, p := range c.Properties {
 		schema := object{"type": p.Type, "description": p.Description}
-		if p.Type == "array" {
+		switch p.Type {
+		case "array":
 			schema["items"] = object{"type": "string"}
+		case "integer":
+			schema["format"] = "int64"
 		}
 		if p.Default != "" {
 			schema["description"] = p.Description + " (default " + p.Default + ")"
@@ -214,11 +232,14 @@ func (b *schemas) lookOperation(c *Command) object {
 			required = append(required, p.Name)
 		}
 	}
-	name := strings.ToUpper(c.Name[:1]) + c.Name[1:]
+	name := capital(c.Name)
 	b.named[name+"Request"] = object{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
-	b.named[name+"Document"] = b.of(reflect.TypeOf(c.Result))
+	b.of(reflect.TypeOf(c.Result))
+	for _, other := range slices.Sorted(maps.Keys(c.More)) {
+		b.of(reflect.TypeOf(c.More[other]))
+	}
 	return object{
-		"summary": c.Summary, "operationId": c.Name,
+		"summary": c.Summary, "operationId": "start" + name,
 		"description": "The events are the answer, until the look has ended; a client that closes the connection ends its look. A look in the background has its description as the answer.",
 		"requestBody": object{"required": true, "content": object{"application/json": object{"schema": reference(name + "Request")}}},
 		"responses": object{
@@ -240,9 +261,20 @@ func (b *schemas) content(media string, value any) object {
 func reference(name string) object { return object{"$ref": "#/components/schemas/" + name} }
 
 // schemas collects the schemas of types.
-type schemas struct{ named object }
+type schemas struct {
+	named object
+	types map[reflect.Type]string // types with a name that is not theirs
+}
+
+// schemaNames are names that are clear without the package.
+var schemaNames = map[reflect.Type]string{
+	reflect.TypeFor[Description](): "Look",
+	reflect.TypeFor[List]():        "LookList",
+	reflect.TypeFor[About]():       "Service",
+}
 
 var (
+	stateType     = reflect.TypeFor[State]()
 	timeType      = reflect.TypeFor[time.Time]()
 	marshalerType = reflect.TypeFor[json.Marshaler]()
 	textType      = reflect.TypeFor[interface{ MarshalText() ([]byte, error) }]()
@@ -250,23 +282,26 @@ var (
 
 // of returns the schema of a type; a struct with a name is only defined once.
 func (b *schemas) of(t reflect.Type) object {
+	if t.Kind() == reflect.Pointer {
+		return b.of(t.Elem())
+	}
 	switch {
 	case t == timeType:
 		return object{"type": "string", "format": "date-time"}
-	case t.Implements(textType):
+	case t == stateType:
+		return object{"type": "string", "enum": []any{Running, Ended, Lost}}
+	case t.Implements(textType) || reflect.PointerTo(t).Implements(textType):
 		return object{"type": "string"}
 	case t.Implements(marshalerType) || reflect.PointerTo(t).Implements(marshalerType):
 		return object{}
 	}
 	switch t.Kind() {
-	case reflect.Pointer:
-		return b.of(t.Elem())
 	case reflect.Bool:
 		return object{"type": "boolean"}
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		return object{"type": "integer"}
+		return object{"type": "integer", "format": "int64"} // generators would use 32 bits
 	case reflect.Float32, reflect.Float64:
-		return object{"type": "number"}
+		return object{"type": "number", "format": "double"}
 	case reflect.String:
 		return object{"type": "string"}
 	case reflect.Slice, reflect.Array:
@@ -283,10 +318,10 @@ func (b *schemas) structure(t reflect.Type) object {
 	if t.Name() == "" {
 		return b.fields(t)
 	}
-	name := strings.ToUpper(t.Name()[:1]) + t.Name()[1:]
-	if strings.Contains(name, "[") {
+	if strings.Contains(t.Name(), "[") {
 		return b.fields(t)
 	}
+	name := b.name(t)
 	if b.named[name] == nil {
 		b.named[name] = object{} // ends recursion
 		b.named[name] = b.fields(t)
@@ -294,33 +329,60 @@ func (b *schemas) structure(t reflect.Type) object {
 	return reference(name)
 }
 
+// name returns the name of the schema of a type. A type whose name another package also has
+// gets the name of its package too.
+func (b *schemas) name(t reflect.Type) string {
+	if name, is := b.types[t]; is {
+		return name
+	}
+	name := capital(t.Name())
+	if slices.Contains(slices.Collect(maps.Values(b.types)), name) {
+		name = capital(t.PkgPath()[strings.LastIndexByte(t.PkgPath(), '/')+1:]) + name
+	}
+	b.types[t] = name
+	return name
+}
+
 func (b *schemas) fields(t reflect.Type) object {
 	properties := object{}
 	required := []string{}
-	b.addFields(t, properties, &required)
+	for _, field := range reflect.VisibleFields(t) {
+		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
+		isPart, mayBeNil := embedding(t, field.Index)
+		switch {
+		case name == "-" || !isPart || isEmbedded(&field) || !field.IsExported():
+			continue
+		case field.Type == reflect.TypeFor[*struct{}](): // hides a field of an embedded struct
+			continue
+		case name == "":
+			name = field.Name
+		}
+		properties[name] = b.of(field.Type)
+		if !strings.Contains(options, "omit") && !mayBeNil {
+			required = append(required, name)
+		}
+	}
 	return object{"type": "object", "properties": properties, "required": required}
 }
 
-func (b *schemas) addFields(t reflect.Type, properties object, required *[]string) {
-	for field := range t.Fields() {
-		tag, options, _ := strings.Cut(field.Tag.Get("json"), ",")
-		inner := field.Type
-		if inner.Kind() == reflect.Pointer {
-			inner = inner.Elem()
+// embedding reports whether all structs on the way to a field are embedded, so that JSON has
+// the field in the outer object, and whether one of them may be missing.
+func embedding(t reflect.Type, index []int) (isPart, mayBeNil bool) {
+	for i := 1; i < len(index); i++ {
+		outer := t.FieldByIndex(index[:i])
+		if !isEmbedded(&outer) {
+			return false, false
 		}
-		switch {
-		case tag == "-":
-		case field.Anonymous && tag == "" && inner.Kind() == reflect.Struct:
-			b.addFields(inner, properties, required)
-		case !field.IsExported():
-		default:
-			if tag == "" {
-				tag = field.Name
-			}
-			properties[tag] = b.of(field.Type)
-			if !strings.Contains(options, "omit") {
-				*required = append(*required, tag)
-			}
-		}
+		mayBeNil = mayBeNil || outer.Type.Kind() == reflect.Pointer
 	}
+	return true, mayBeNil
+}
+
+func isEmbedded(field *reflect.StructField) bool {
+	name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+	inner := field.Type
+	if inner.Kind() == reflect.Pointer {
+		inner = inner.Elem()
+	}
+	return field.Anonymous && name == "" && inner.Kind() == reflect.Struct
 }
