@@ -47,7 +47,7 @@ func newClient(path string, uid uint32) *Client {
 		}
 		pid, owner, err := peerOf(conn.(*net.UnixConn))
 		if err == nil && owner != uid && owner != 0 {
-			err = fmt.Errorf("process %d of user %d listens at %s, not a service of this user", pid, owner, path)
+			err = &StrangerError{pid, owner, path}
 		}
 		if err != nil {
 			_ = conn.Close()
@@ -60,6 +60,26 @@ func newClient(path string, uid uint32) *Client {
 
 // ErrGone says that the service ended before it answered.
 var ErrGone = errors.New("the service has ended; the agents in its JVMs remove its hooks by themselves")
+
+// An unansweredError says that the service ended before it began to answer: it was about to
+// end when the request came, or was killed. It is [ErrGone], and [ErrEnding] because the
+// request can be sent again to the next service.
+type unansweredError struct{ why error }
+
+func (e *unansweredError) Error() string        { return fmt.Sprintf("%v (%v)", ErrGone, e.why) }
+func (e *unansweredError) Is(target error) bool { return target == ErrGone || target == ErrEnding }
+func (e *unansweredError) Unwrap() error        { return e.why }
+
+// A StrangerError names a process of another user that listens where the service should.
+type StrangerError struct {
+	PID    int
+	User   uint32
+	Socket string
+}
+
+func (e *StrangerError) Error() string {
+	return fmt.Sprintf("process %d of user %d listens at %s, not a service of this user: end it, or remove the socket", e.PID, e.User, e.Socket)
+}
 
 // Call sends a request and reads the answer. body and into may be nil.
 func (c *Client) Call(ctx context.Context, method, path string, body, into any) error {
@@ -92,13 +112,19 @@ func (c *Client) send(ctx context.Context, method, path string, body any) (*http
 		return nil, err
 	}
 	answer, err := c.http.Do(request)
+	var stranger *StrangerError
+	var dialing *net.OpError
 	switch {
+	case errors.As(err, &stranger):
+		return nil, stranger
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case err != nil && isDead(err):
 		return nil, ErrNone
+	case errors.As(err, &dialing) && dialing.Op == "dial":
+		return nil, fmt.Errorf("the service cannot be reached: %w", dialing)
 	case err != nil:
-		return nil, fmt.Errorf("%w (%w)", ErrGone, err)
+		return nil, &unansweredError{err}
 	case answer.StatusCode < http.StatusBadRequest:
 		return answer, nil
 	}

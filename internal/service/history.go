@@ -14,18 +14,21 @@ import (
 	"time"
 )
 
-// Limits of what is kept of looks that have ended. The oldest go first.
-const (
-	mostLooks = 1000
-	mostBytes = 256 << 20
-	mostAge   = 7 * 24 * time.Hour
-)
+// limits bound what is kept of looks that have ended. The oldest go first.
+type limits struct {
+	looks int
+	bytes int64
+	age   time.Duration
+}
+
+var usualLimits = limits{looks: 1000, bytes: 256 << 20, age: 7 * 24 * time.Hour}
 
 // A history keeps the results of looks in a directory of the user. Each look has a directory
 // named by its number: look.json describes it, result.SUFFIX is its result in one format.
 type history struct {
-	dir string
-	now func() time.Time
+	dir    string
+	limits limits
+	now    func() time.Time
 }
 
 const (
@@ -38,7 +41,7 @@ func openHistory(dir string) (*history, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	return &history{dir: dir, now: time.Now}, nil
+	return &history{dir: dir, limits: usualLimits, now: time.Now}, nil
 }
 
 // begin makes room for a look and returns its number. The lock on its directory tells other
@@ -48,9 +51,12 @@ func (h *history) begin() (number int, unlock func(), err error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	unlock, err = tryLock(h.path(number))
+	unlock, err = tryLockAlone(h.path(number))
 	return number, unlock, err
 }
+
+// discard removes a look that has not begun.
+func (h *history) discard(number int) { _ = os.RemoveAll(h.path(number)) }
 
 func (h *history) makeRoom() (int, error) {
 	numbers, err := h.numbers()
@@ -139,10 +145,12 @@ func (h *history) look(number int) (about Description, err error) {
 	return about, nil
 }
 
+// isRunning reports whether a service has locked the directory of a look. It locks it shared,
+// so that several can ask at the same time.
 func (h *history) isRunning(number int) bool {
-	unlock, err := tryLock(h.path(number))
+	unlock, err := tryLockShared(h.path(number))
 	if err != nil {
-		return true
+		return !errors.Is(err, fs.ErrNotExist)
 	}
 	unlock()
 	return false
@@ -185,19 +193,41 @@ func (h *history) result(number int, format string) (string, error) {
 	return "", fmt.Errorf("look %d has no result in the format %q: it has %s", number, format, strings.Join(formats, ", "))
 }
 
-// prune removes the oldest looks that have ended until all limits are met.
+// prune removes the oldest looks that have ended until all limits are met. The newest one
+// stays however large it is.
 func (h *history) prune() {
-	total := int64(0)
+	h.pruneUnknown()
+	total, ended := int64(0), 0
 	for i, about := range h.all() {
-		size := h.size(about.Number)
-		total += size
+		total += h.size(about.Number)
+		if about.State == Running {
+			continue
+		}
+		ended++
 		last := about.Began
 		if about.Ended != nil {
 			last = *about.Ended
 		}
-		if about.State != Running && (i >= mostLooks || total > mostBytes || h.now().Sub(last) > mostAge) {
+		if i >= h.limits.looks || total > h.limits.bytes && ended > 1 || h.now().Sub(last) > h.limits.age {
 			_ = os.RemoveAll(h.path(about.Number))
-			total -= size
+		}
+	}
+}
+
+// pruneUnknown removes old directories without a description that can be read: their service
+// was killed when it had just made them, or the disk was full.
+func (h *history) pruneUnknown() {
+	numbers, err := h.numbers()
+	if err != nil {
+		return
+	}
+	for _, number := range numbers {
+		info, err := os.Stat(h.path(number))
+		if err != nil || h.now().Sub(info.ModTime()) <= h.limits.age {
+			continue // a directory that another service has just made must not be locked here
+		}
+		if _, err := h.look(number); err != nil && !h.isRunning(number) {
+			_ = os.RemoveAll(h.path(number))
 		}
 	}
 }
@@ -217,5 +247,5 @@ func (h *history) size(number int) (size int64) {
 
 // Keep writes the result of a look in one format. write gets the name of the file.
 func (l *Look) Keep(format string, write func(path string) error) error {
-	return write(l.history.path(l.about.Number, resultPrefix+format))
+	return write(l.history.path(l.number, resultPrefix+format))
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 )
@@ -77,11 +78,16 @@ type Event struct {
 	Data json.RawMessage
 }
 
-// mostLog bounds the bytes of the events that are kept for clients which come later.
-const mostLog = 4 << 20
+// mostLog bounds the bytes of the events that are kept for clients which come later. An event
+// also costs eventBytes.
+const (
+	mostLog    = 4 << 20
+	eventBytes = 64
+)
 
 // A Look is a command that the service runs. It is safe for use by several goroutines.
 type Look struct {
+	number  int
 	cancel  context.CancelFunc
 	over    chan struct{} // closed when the command has ended and its result is kept
 	keys    chan rune
@@ -94,6 +100,7 @@ type Look struct {
 	log      []Event
 	first    int // the number of the first event in the log
 	logged   int // bytes
+	writers  []*LineWriter
 	frame    json.RawMessage
 	frames   int           // how many there were
 	changed  chan struct{} // closed, and replaced, at each change
@@ -104,7 +111,7 @@ type Look struct {
 // newLook returns a look whose command has not started.
 func newLook(about Description, terminal *Terminal, history *history, unlock func(), cancel context.CancelFunc) *Look {
 	l := &Look{
-		about: about, history: history, unlock: unlock, cancel: cancel, over: make(chan struct{}), keys: make(chan rune, 64), changed: make(chan struct{}),
+		number: about.Number, about: about, history: history, unlock: unlock, cancel: cancel, over: make(chan struct{}), keys: make(chan rune, 64), changed: make(chan struct{}),
 	}
 	if terminal != nil {
 		l.terminal = *terminal
@@ -123,7 +130,7 @@ func (l *Look) Terminal() Terminal {
 func (l *Look) Keys() <-chan rune { return l.keys }
 
 // Number returns the number by which users name the look.
-func (l *Look) Number() int { return l.about.Number }
+func (l *Look) Number() int { return l.number }
 
 // SetCost sets the function that returns what the look costs. It may return nil.
 func (l *Look) SetCost(cost func() *Cost) {
@@ -178,9 +185,9 @@ func (l *Look) Emit(name string, data any) {
 	l.lock.Lock()
 	defer l.lock.Unlock()
 	l.log = append(l.log, Event{name, encoded})
-	l.logged += len(encoded)
+	l.logged += len(encoded) + eventBytes
 	for l.logged > mostLog && len(l.log) > 1 {
-		l.logged -= len(l.log[0].Data)
+		l.logged -= len(l.log[0].Data) + eventBytes
 		l.log, l.first = l.log[1:], l.first+1
 	}
 	l.wake()
@@ -205,15 +212,27 @@ func encode(value any) json.RawMessage {
 	return bytes.TrimSpace(out.Bytes())
 }
 
-// Messages returns a writer of messages for people, Report one of the report.
-func (l *Look) Messages() *LineWriter { return &LineWriter{emit: l.emitText(EventMessage)} }
+// Messages returns a writer of messages for people.
+func (l *Look) Messages() *LineWriter { return l.lineWriter(l.emitText(EventMessage)) }
 
 // Report returns the writer of the report. A report of documents has one on each line.
 func (l *Look) Report(documents bool) *LineWriter {
 	if !documents {
 		return &LineWriter{emit: l.emitText(EventText), whole: true}
 	}
-	return &LineWriter{emit: func(line []byte) { l.Emit(EventDocument, json.RawMessage(bytes.Clone(bytes.TrimSpace(line)))) }}
+	return l.lineWriter(func(line []byte) {
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			l.Emit(EventDocument, json.RawMessage(bytes.Clone(line)))
+		}
+	})
+}
+
+func (l *Look) lineWriter(emit func([]byte)) *LineWriter {
+	w := &LineWriter{emit: emit}
+	l.lock.Lock()
+	defer l.lock.Unlock()
+	l.writers = append(l.writers, w)
+	return w
 }
 
 func (l *Look) emitText(name string) func([]byte) {
@@ -246,17 +265,41 @@ func (w *LineWriter) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// next returns the events after those that a reader has seen, the frame if it is newer, and
-// what is closed when there is more. skipped is how many events are not kept any more.
-func (l *Look) next(seen, seenFrames int) (events []Event, frame json.RawMessage, frames, skipped int, changed <-chan struct{}) {
+// flush passes on a line without an end.
+func (w *LineWriter) flush() {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	if len(w.rest) > 0 {
+		w.emit(w.rest)
+		w.rest = nil
+	}
+}
+
+// A reader is how far a client has read the events of a look.
+type reader struct {
+	seen   int // events of the log, with those that are not kept any more
+	frames int
+}
+
+// next returns the events that a reader has not seen, with the frame if it is newer, and what
+// is closed when there is more. The first event of a reader describes the look, and no event
+// follows the end.
+func (l *Look) next(r *reader) (events []Event, changed <-chan struct{}) {
 	l.lock.Lock()
 	defer l.lock.Unlock()
-	skipped = max(0, l.first-seen)
-	events = append(events, l.log[min(len(l.log), seen+skipped-l.first):]...)
-	if l.frames > seenFrames {
-		frame = l.frame
+	if r.seen == 0 && l.first > 0 {
+		events = append(events, Event{EventLook, encode(l.about)})
 	}
-	return events, frame, l.frames, skipped, l.changed
+	events = append(events, l.log[max(0, r.seen-l.first):]...)
+	if l.frames > r.frames {
+		at := len(events)
+		if at > 0 && events[at-1].Name == EventEnd {
+			at--
+		}
+		events = slices.Insert(events, at, Event{EventFrame, l.frame})
+	}
+	r.seen, r.frames = l.first+len(l.log), l.frames
+	return events, l.changed
 }
 
 // resize sets the size of the terminal.
@@ -276,9 +319,16 @@ func (l *Look) press(keys string) {
 	}
 }
 
-// finish records the end.
-func (l *Look) finish(exit int, why string) {
-	now := time.Now()
+// finish records the end. forget is called before clients know of the end, when the history
+// has the result.
+func (l *Look) finish(exit int, why string, forget func()) {
+	now := time.Now().Round(time.Millisecond)
+	l.lock.Lock()
+	writers := l.writers
+	l.lock.Unlock()
+	for _, w := range writers {
+		w.flush()
+	}
 	l.lock.Lock()
 	l.about.State, l.about.Ended, l.about.Exit, l.about.Error = Ended, &now, exit, why
 	l.calls = nil
@@ -289,6 +339,7 @@ func (l *Look) finish(exit int, why string) {
 	l.lock.Lock()
 	l.about = about
 	l.lock.Unlock()
+	forget()
 	l.Emit(EventEnd, about)
 	close(l.over)
 }

@@ -13,6 +13,7 @@
 package service
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/subtle"
@@ -20,6 +21,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -161,18 +163,21 @@ func (s *Service) Start(request Request, client int) (*Look, error) {
 		s.done()
 		return nil, err
 	}
-	s.running.Add(1)
 	go func() {
 		defer s.running.Done()
 		defer s.done()
 		defer l.cancel()
 		exit, why := s.Runner.Run(ctx, l, request)
-		l.finish(exit, why)
-		s.lock.Lock()
-		defer s.lock.Unlock()
-		s.looks = slices.DeleteFunc(s.looks, func(other *Look) bool { return other == l })
+		l.finish(exit, why, func() { s.forget(l) })
 	}()
 	return l, nil
+}
+
+// forget removes a look from those that run.
+func (s *Service) forget(l *Look) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.looks = slices.DeleteFunc(s.looks, func(other *Look) bool { return other == l })
 }
 
 func (s *Service) newLook(request Request, client int) (*Look, context.Context, error) {
@@ -184,15 +189,24 @@ func (s *Service) newLook(request Request, client int) (*Look, context.Context, 
 		Number: number, Kind: request.Kind, Command: s.commandLine(request), PID: request.PID, State: Running, Background: request.Background, Client: client,
 		Began: time.Now().Round(time.Millisecond),
 	}
-	if err := s.history.describe(about); err != nil {
+	discard := func(err error) (*Look, context.Context, error) {
+		s.history.discard(number)
 		unlock()
 		return nil, nil, err
+	}
+	if err := s.history.describe(about); err != nil {
+		return discard(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	l := newLook(about, request.Terminal, s.history, unlock, cancel)
 	l.Emit(EventLook, about)
 	s.lock.Lock()
 	defer s.lock.Unlock()
+	if s.isOver { // since the request began
+		cancel()
+		return discard(ErrEnding)
+	}
+	s.running.Add(1)
 	s.looks = append(s.looks, l)
 	return l, ctx, nil
 }
@@ -209,7 +223,7 @@ var ErrEnding = errors.New("the service is ending: try again")
 func (s *Service) look(number int) *Look {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	i := slices.IndexFunc(s.looks, func(l *Look) bool { return l.about.Number == number })
+	i := slices.IndexFunc(s.looks, func(l *Look) bool { return l.number == number })
 	if i < 0 {
 		return nil
 	}
@@ -248,7 +262,7 @@ func (s *Service) about() About {
 func (s *Service) Serve(listener net.Listener) error {
 	_, isLocal := listener.(*net.UnixListener)
 	server := &http.Server{
-		Handler: s.handler(!isLocal), ReadHeaderTimeout: requestPatience,
+		Handler: s.handler(!isLocal), ReadHeaderTimeout: requestPatience, IdleTimeout: connectionPatience,
 		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
 			if local, is := conn.(*net.UnixConn); is {
 				return context.WithValue(ctx, peerKey{}, s.peer(local))
@@ -276,6 +290,9 @@ func (s *Service) Serve(listener net.Listener) error {
 
 // requestPatience bounds the time for reading a request, and for the last answers of a service.
 const requestPatience = 5 * time.Second
+
+// connectionPatience bounds the time between two requests of one connection.
+const connectionPatience = time.Minute
 
 // mostRequest bounds the bytes of a request: a probe set has at most a megabyte.
 const mostRequest = 8 << 20
@@ -325,9 +342,34 @@ func (s *Service) handler(needsToken bool) http.Handler {
 		defer s.done()
 		r.Body = http.MaxBytesReader(w, r.Body, mostRequest)
 		w.Header().Set("Cache-Control", "no-store")
+		if err := checkRoute(routes, r); err != nil {
+			refuse(w, err)
+			return
+		}
 		routes.ServeHTTP(w, r)
 	})
 }
+
+// checkRoute refuses requests that no call answers.
+func checkRoute(routes *http.ServeMux, r *http.Request) error {
+	answer, pattern := routes.Handler(r)
+	if pattern != "" {
+		return nil
+	}
+	refusal := &refusal{status: http.StatusNotFound, header: http.Header{}}
+	answer.ServeHTTP(refusal, r)
+	return &statusError{refusal.status, fmt.Errorf("%s %s is not a request that the service knows: /v1/openapi.json describes those", r.Method, r.URL.Path)}
+}
+
+// A refusal records the status of an answer.
+type refusal struct {
+	status int
+	header http.Header
+}
+
+func (r *refusal) Header() http.Header               { return r.header }
+func (r *refusal) WriteHeader(status int)            { r.status = status }
+func (r *refusal) Write(content []byte) (int, error) { return len(content), nil }
 
 func (s *Service) hasToken(r *http.Request) bool {
 	given, is := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
@@ -351,7 +393,10 @@ func refuse(w http.ResponseWriter, err error) {
 	status := http.StatusBadRequest
 	var known *statusError
 	var none *NoLookError
+	var long *http.MaxBytesError
 	switch {
+	case errors.As(err, &long):
+		status = http.StatusRequestEntityTooLarge
 	case errors.As(err, &known):
 		status = known.status
 	case errors.As(err, &none):
@@ -429,14 +474,19 @@ func (s *Service) readRequest(r *http.Request) (request Request, err error) {
 	if err := readBody(r, &request.Options); err != nil {
 		return request, err
 	}
-	for name, into := range map[string]any{
-		propertyPID: &request.PID, propertyBackground: &request.Background, propertyText: &request.Text, propertyTerminal: &request.Terminal,
+	maps.DeleteFunc(request.Options, func(_ string, value json.RawMessage) bool { return string(value) == "null" })
+	for _, own := range []struct {
+		name, kind string
+		into       any
+	}{
+		{propertyPID, "integer", &request.PID}, {propertyBackground, "boolean", &request.Background},
+		{propertyText, "boolean", &request.Text}, {propertyTerminal, "object with width and height", &request.Terminal},
 	} {
-		if value, is := request.Options[name]; is {
-			if err := json.Unmarshal(value, into); err != nil {
-				return request, fmt.Errorf("%s: %w", name, err)
+		if value, is := request.Options[own.name]; is {
+			if err := decode(bytes.NewReader(value), own.into); err != nil {
+				return request, fmt.Errorf("%s must be of the type %s", own.name, own.kind)
 			}
-			delete(request.Options, name)
+			delete(request.Options, own.name)
 		}
 	}
 	if request.PID <= 0 {
@@ -445,14 +495,34 @@ func (s *Service) readRequest(r *http.Request) (request Request, err error) {
 	return request, s.Runner.Commands()[i].check(request.Options)
 }
 
+// readBody reads the body to its end: only then the server notices that the client has gone.
 func readBody(r *http.Request, into any) error {
-	decoder := json.NewDecoder(r.Body)
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(into); err != nil {
-		if errors.Is(err, io.EOF) {
-			err = errors.New("it is empty")
-		}
+	if err := decode(r.Body, into); err != nil {
 		return fmt.Errorf("the body of the request: %w", err)
+	}
+	return nil
+}
+
+// decode decodes one JSON value.
+func decode(text io.Reader, into any) error {
+	decoder := json.NewDecoder(text)
+	decoder.DisallowUnknownFields()
+	var wrong *json.UnmarshalTypeError
+	var long *http.MaxBytesError
+	err := decoder.Decode(into)
+	switch {
+	case errors.As(err, &wrong):
+		return fmt.Errorf("%s is not expected at %s", wrong.Value, cmp.Or(wrong.Field, "its beginning"))
+	case errors.Is(err, io.EOF):
+		return errors.New("it is empty")
+	case err != nil:
+		return err
+	}
+	switch _, err := decoder.Token(); {
+	case errors.As(err, &long):
+		return err
+	case !errors.Is(err, io.EOF):
+		return errors.New("something follows the JSON value")
 	}
 	return nil
 }
@@ -467,7 +537,7 @@ func number(r *http.Request) (int, error) {
 	return n, nil
 }
 
-// running returns the look that a request names, which must be running here.
+// runningLook returns the look that a request names, which must be running here.
 func (s *Service) runningLook(r *http.Request) (*Look, error) {
 	n, err := number(r)
 	if err != nil {
@@ -564,7 +634,7 @@ func (s *Service) getResult(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if s.look(n) != nil {
+	if about, err := s.history.look(n); err == nil && about.State == Running {
 		return &statusError{http.StatusConflict, fmt.Errorf("look %d is still running: end it first", n)}
 	}
 	name, err := s.history.result(n, cmp.Or(r.URL.Query().Get("format"), "json"))
@@ -601,17 +671,9 @@ func (l *Look) stream(w http.ResponseWriter, r *http.Request) {
 	out := http.NewResponseController(w)
 	alive := time.NewTicker(silence)
 	defer alive.Stop()
-	seen, frames := 0, 0
+	var at reader
 	for {
-		events, frame, drawn, skipped, changed := l.next(seen, frames)
-		seen, frames = seen+skipped+len(events), drawn
-		if frame != nil {
-			events = append(events[:len(events):len(events)], Event{EventFrame, frame})
-			// The end comes last.
-			if n := len(events); n > 1 && events[n-2].Name == EventEnd {
-				events[n-1], events[n-2] = events[n-2], events[n-1]
-			}
-		}
+		events, changed := l.next(&at)
 		for _, event := range events {
 			if _, err := fmt.Fprintf(w, "event: %s\ndata: %s\n\n", event.Name, event.Data); err != nil {
 				return

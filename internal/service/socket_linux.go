@@ -113,13 +113,18 @@ func peerOf(conn *net.UnixConn) (pid int, uid uint32, err error) {
 	return int(peer.Pid), peer.Uid, nil
 }
 
-// tryLock locks a directory, or fails if another process has locked it.
-func tryLock(dir string) (unlock func(), err error) {
+// tryLockAlone locks a directory, or fails if it is locked already.
+func tryLockAlone(dir string) (unlock func(), err error) { return tryLock(dir, unix.LOCK_EX) }
+
+// tryLockShared locks a directory, or fails if it is locked alone.
+func tryLockShared(dir string) (unlock func(), err error) { return tryLock(dir, unix.LOCK_SH) }
+
+func tryLock(dir string, how int) (unlock func(), err error) {
 	file, err := os.Open(dir)
 	if err != nil {
 		return nil, err
 	}
-	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+	if err := unix.Flock(int(file.Fd()), how|unix.LOCK_NB); err != nil {
 		_ = file.Close()
 		return nil, err
 	}

@@ -18,4 +18,6 @@ func lock(context.Context, string) (func(), error) { return nil, errors.ErrUnsup
 
 func peerOf(*net.UnixConn) (int, uint32, error) { return 0, 0, errors.ErrUnsupported }
 
-func tryLock(string) (func(), error) { return nil, errors.ErrUnsupported }
+func tryLockAlone(string) (func(), error) { return nil, errors.ErrUnsupported }
+
+func tryLockShared(string) (func(), error) { return nil, errors.ErrUnsupported }
