@@ -165,8 +165,11 @@ func startService(ctx context.Context) error {
 		return command.Process.Release()
 	}
 	_ = command.Wait() // it has printed why
-	if ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil:
 		return errors.New("interrupted")
+	case stderr.Len() == 0:
+		return fmt.Errorf("it was killed (%v)", command.ProcessState)
 	}
 	return errors.New(strings.TrimPrefix(strings.TrimSpace(stderr.String()), "sonde: "))
 }
