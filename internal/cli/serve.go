@@ -16,7 +16,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -494,11 +493,20 @@ func stopService(ctx context.Context, s streams) error {
 		return err
 	}
 	var about service.About
-	if err := client.Call(ctx, http.MethodDelete, "/v1/service", nil, &about); err != nil {
+	if err := client.Call(ctx, http.MethodGet, "/v1/service", nil, &about); err != nil {
 		return err
 	}
-	for { // until the process has ended, and with it its looks
-		if err := syscall.Kill(about.PID, 0); err != nil {
+	stat := process.Local.Path(about.PID, "stat")
+	before, err := process.ReadStat(stat)
+	if err != nil {
+		return err
+	}
+	if err := client.Call(ctx, http.MethodDelete, "/v1/service", nil, nil); err != nil {
+		return err
+	}
+	for { // until the process has ended, and with it its looks; nobody may read its exit code
+		now, err := process.ReadStat(stat)
+		if err != nil || now.Ended || now.Start != before.Start {
 			break
 		}
 		select {
