@@ -20,10 +20,10 @@ import (
 // A lookedProgram works when it is told to, and counts its own calls.
 type lookedProgram struct {
 	*jvmtest.Running
-	t       *testing.T
-	pid     string
-	last    map[string]uint64 // what it had counted
-	charged int
+	t     *testing.T
+	sonde func(t *testing.T, args ...string) (code int, out, stderr string) // runs the program, to its end
+	pid   string
+	last  map[string]uint64 // what it had counted
 }
 
 // startLooked starts a program for looks of many kinds.
@@ -31,7 +31,7 @@ func startLooked(t *testing.T, jdk jvmtest.JDK) *lookedProgram {
 	t.Helper()
 	classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{"testdata/looked/Looked.java"}})
 	running := jvmtest.Start(t, jdk, jvmtest.Launch{Args: []string{"-Xmx128m", "-cp", classes, "looked.Looked"}})
-	p := &lookedProgram{Running: running, t: t, pid: strconv.Itoa(running.PID)}
+	p := &lookedProgram{Running: running, t: t, sonde: sonde, pid: strconv.Itoa(running.PID)}
 	p.work(1)
 	return p
 }
@@ -239,19 +239,19 @@ type runningLook struct {
 // startLook starts a look in the background. The error is the line of a command that fails.
 func (p *lookedProgram) startLook(kind *kindOfLook) (look *runningLook, refused string) {
 	p.t.Helper()
-	code, out, stderr := sonde(p.t, append([]string{kind.name, p.pid, "--background", "--json"}, kind.args...)...)
+	code, out, stderr := p.sonde(p.t, append([]string{kind.name, p.pid, "--background", "--json"}, kind.args...)...)
 	if code != exitOK {
 		return nil, stderr
 	}
 	return &runningLook{kind, strconv.Itoa(parse[service.Description](p.t, out).Number), make(map[string]uint64)}, ""
 }
 
-// end ends a look and returns its result.
-func (l *runningLook) end(t *testing.T) string {
-	t.Helper()
-	code, out, stderr := sonde(t, "end", l.number, "--json")
+// endLook ends a look and returns its result.
+func (p *lookedProgram) endLook(l *runningLook) string {
+	p.t.Helper()
+	code, out, stderr := p.sonde(p.t, "end", l.number, "--json")
 	if code != exitOK {
-		t.Fatalf("sonde end %s, of %s %v: exit code %d: %s%s", l.number, l.name, l.args, code, out, stderr)
+		p.t.Fatalf("sonde end %s, of %s %v: exit code %d: %s%s", l.number, l.name, l.args, code, out, stderr)
 	}
 	return out
 }
@@ -259,7 +259,7 @@ func (l *runningLook) end(t *testing.T) string {
 // nothingRuns expects that no look of the program runs, and that nothing is left in it.
 func (p *lookedProgram) nothingRuns() {
 	p.t.Helper()
-	code, out, stderr := sonde(p.t, "status", p.pid, "--json")
+	code, out, stderr := p.sonde(p.t, "status", p.pid, "--json")
 	got := parse[struct {
 		document.Status
 		service.List
@@ -267,7 +267,7 @@ func (p *lookedProgram) nothingRuns() {
 	if code != exitOK || got.Inside || len(got.Occupants)+len(got.Looks) > 0 {
 		p.t.Errorf("exit code %d: %s%s", code, out, stderr)
 	}
-	if _, out, _ := sonde(p.t, "status", p.pid); !strings.HasPrefix(out, "Sonde has no hooks and no agent in") {
+	if _, out, _ := p.sonde(p.t, "status", p.pid); !strings.HasPrefix(out, "Sonde has no hooks and no agent in") {
 		p.t.Errorf("%s", out)
 	}
 	p.work(3)
@@ -403,7 +403,7 @@ func (o *lookOrder) end(at int) {
 	o.t.Helper()
 	l := o.looks[at]
 	o.looks = slices.Delete(slices.Clone(o.looks), at, at+1)
-	have, woven := l.have(o.t, l.end(o.t))
+	have, woven := l.have(o.t, o.endLook(l))
 	if !maps.Equal(withoutZeros(have), withoutZeros(l.want)) {
 		o.t.Fatalf("%s %v has counted %v, want %v; still running: %s", l.name, l.args, have, l.want, o.running())
 	}
