@@ -27,6 +27,7 @@ type Description struct {
 	Command    string     `json:"command"` // the command line, for people
 	PID        int        `json:"pid"`     // the JVM
 	State      State      `json:"state"`
+	Ready      bool       `json:"ready"` // it has begun to measure
 	Background bool       `json:"background"`
 	Client     int        `json:"client,omitempty"` // the process that asked for it
 	Began      time.Time  `json:"began"`
@@ -184,6 +185,7 @@ func (l *Look) Emit(name string, data any) {
 	encoded := encode(data)
 	l.lock.Lock()
 	defer l.lock.Unlock()
+	l.about.Ready = l.about.Ready || name == EventReady
 	l.log = append(l.log, Event{name, encoded})
 	l.logged += len(encoded) + eventBytes
 	for l.logged > mostLog && len(l.log) > 1 {

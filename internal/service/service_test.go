@@ -430,12 +430,13 @@ func TestList(t *testing.T) {
 	}
 	first, second := s.postBackground(), s.postBackground()
 	first.SetCost(func() *Cost { return &Cost{Calls: 5} })
+	first.Emit(EventReady, struct{}{})
 	second.end(0, "")
 	var list List
 	s.mustCall(http.MethodGet, "/v1/looks", "", &list)
 	if len(list.Looks) != 2 || list.Looks[0].Number != second.Number() || list.Looks[0].State != Ended || list.Looks[0].Cost != nil ||
 		list.Looks[1].Number != first.Number() || list.Looks[1].State != Running || list.Looks[1].Cost == nil || list.Looks[1].Cost.Calls != 5 ||
-		list.Looks[1].Command != "sonde count 1" {
+		list.Looks[1].Command != "sonde count 1" || list.Looks[0].Ready || !list.Looks[1].Ready {
 		t.Errorf("the list is %+v, want the newest first", list.Looks)
 	}
 	var about About
