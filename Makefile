@@ -138,6 +138,10 @@ show-trace: setup ## open traces in Perfetto's processor and in the OpenTelemetr
 	@.ci/setup live
 	@GO='$(GO)' test/tenants/show
 
+.PHONY: client
+client: setup ## generate a Python client of the service from its OpenAPI document, and measure a JVM with it
+	SONDE_CLIENT=1 $(GO) test -count=1 -v ./test/client
+
 .PHONY: demo
 demo: setup ## find out why a running shop's checkout is slow for some customers
 	@.ci/setup h2
