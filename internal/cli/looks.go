@@ -301,7 +301,8 @@ func (l *lastError) text() string {
 // a process of its own.
 type hostedLook struct {
 	*service.Look
-	host *host
+	host    *host
+	isReady sync.Once
 }
 
 // sessions returns the sessions that looks share; nil without a service.
@@ -336,10 +337,10 @@ func (s streams) reportCost(calls func() (all, full uint64), perCall func() floa
 	})
 }
 
-// ready says that the command has begun to measure.
+// ready says that the command has begun to measure. Only the first call has an effect.
 func (s streams) ready() {
 	if s.look != nil {
-		s.look.Emit(service.EventReady, struct{}{})
+		s.look.isReady.Do(func() { s.look.Emit(service.EventReady, struct{}{}) })
 	}
 }
 

@@ -395,6 +395,9 @@ func (o *lookOrder) refuseAll() {
 			o.start(kind)
 		}
 		o.refuse(kind, o.looks[at])
+		if kind.needs == needsTree { // before it samples
+			o.refuse(&kindOfLook{name: "walk", args: []string{"--sampling", "10m"}, needs: needsTree}, o.looks[at])
+		}
 		o.meanwhile()
 	}
 }

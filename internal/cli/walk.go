@@ -134,7 +134,6 @@ func (c *walkCommand) run(ctx context.Context) error {
 	defer ignoreBrokenPipe()()
 	view := &walkView{walkCommand: c, progressView: newBulletin(c.streams, c.json), level: -1}
 	c.Notice, c.Progress, c.Waiting, c.In = view.remark, view.progress, view.waiting, c.sessions()
-	c.ready()
 	result, err := withProgress(view.progressView, &c.cache, func(opened *cache.Cache) (*rootcause.Climb, error) {
 		c.Cache = opened
 		return c.climb(ctx, c.Options)
@@ -181,6 +180,7 @@ type walkView struct {
 
 // progress is called by the search, on its own goroutine.
 func (v *walkView) progress(p rootcause.Progress) {
+	v.walkCommand.ready() // the first call comes when samples are taken
 	changed := p.Stage != v.stage
 	risen := p.Stage == rootcause.Climbing && p.Level != v.level
 	v.stage, v.level = p.Stage, p.Level

@@ -229,11 +229,14 @@ func (l *Look) useTree(request Request) error {
 	l.looks.lock.Lock()
 	defer l.looks.lock.Unlock()
 	if other := l.looks.tree; other != nil && other != l {
-		return &BusyError{"recording call trees", other.settings.Command}
+		return other.busyTree()
 	}
 	l.looks.tree = l
 	return nil
 }
+
+// busyTree is the error for a look that cannot have trees because this one has them.
+func (l *Look) busyTree() error { return &BusyError{"recording call trees", l.settings.Command} }
 
 // merge records what a look wants from now on. It returns the change that this is for the
 // session, and the ids of hooks that the look does not want any more: those that others have,

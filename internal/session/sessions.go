@@ -52,6 +52,26 @@ func (o *Sessions) look(ctx context.Context, pid int, settings Settings) (*Look,
 	return s.look(settings), nil
 }
 
+// CheckTree returns a [BusyError] if a look at a JVM records call trees. A command that will need
+// them later can fail at once. Without sessions to share there is no such look.
+func (o *Sessions) CheckTree(pid int) error {
+	if o == nil {
+		return nil
+	}
+	o.lock.Lock()
+	s := o.open[pid]
+	o.lock.Unlock()
+	if s == nil || s.Err() != nil {
+		return nil
+	}
+	s.looks.lock.Lock()
+	defer s.looks.lock.Unlock()
+	if s.looks.tree == nil || s.looks.isEnding {
+		return nil
+	}
+	return s.looks.tree.busyTree()
+}
+
 func (o *Sessions) turn(pid int) chan struct{} {
 	o.lock.Lock()
 	defer o.lock.Unlock()

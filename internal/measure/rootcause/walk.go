@@ -140,6 +140,9 @@ func Run(ctx context.Context, options Options) (*Climb, error) {
 		Options: options, began: time.Now(), planner: newPlanner(options), callers: fixedCallers(), on: make(map[*subject]bool),
 		indexes: make(map[classfile.MethodRef]int), lookup: overhead.CallerLookup,
 	}
+	if err := options.In.CheckTree(options.PID); err != nil { // not only after sampling
+		return nil, err
+	}
 	var err error
 	s.sampler, err = sampler.Start(ctx, options.PID, sampler.Options{Period: samplePeriod, Source: options.Source})
 	if err != nil {
