@@ -749,7 +749,7 @@ func TestFilesOfOthersAreNotBelieved(t *testing.T) {
 	session := func(f foothold, _ string) string { return f.session }
 	jar := func(f foothold, _ string) string { return f.jar }
 	directory := func(f foothold, _ string) string { return filepath.Dir(f.session) }
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()
 			classpath, main := jvmtest.Waiting(t, jdk)

@@ -546,7 +546,7 @@ func TestPackSearchesEndInSmallTables(t *testing.T) {
 // Who looks for a pack finds its notice, whatever cleans up in /tmp; and a pack whose
 // arena that cannot be found any more removes itself.
 func TestPackIsFoundOrGone(t *testing.T) {
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel() // it waits for looks that are seconds apart
 			p := newPacked(t, jdk)
