@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"embed"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"maps"
 	"path"
@@ -53,6 +54,55 @@ func AgentBuild() string { return builds()[0] }
 
 // HookClass returns the internal name of the class whose methods are woven in.
 func HookClass() string { return builds()[1] }
+
+// Hook classes have other names in a JVM that was started with a pack, whose hooks are there already. The names have the same
+// length.
+const (
+	hookPrefix   = "SondeHooks_"
+	besidePrefix = "SondeLooks_"
+)
+
+// Beside returns a class file, a name or another text in which the hook classes have the names that they have beside a pack.
+func Beside[T string | []byte](text T) T {
+	return T(bytes.ReplaceAll([]byte(text), []byte(hookPrefix), []byte(besidePrefix)))
+}
+
+// IsHookClass reports whether a class, by its internal name, is a hook class of some version of Sonde.
+func IsHookClass(class string) bool {
+	return strings.HasPrefix(class, "java/lang/SondeHooks") || strings.HasPrefix(class, "java/lang/"+besidePrefix)
+}
+
+// JarBeside returns the agent's jar for a JVM that was started with a pack. The caller must not modify it.
+var JarBeside = sync.OnceValue(func() []byte {
+	archive, err := zip.NewReader(bytes.NewReader(agentJar), int64(len(agentJar)))
+	if err != nil {
+		panic(fmt.Sprintf("agent: embedded jar: %v", err))
+	}
+	var out bytes.Buffer
+	writer := zip.NewWriter(&out)
+	for _, entry := range archive.File {
+		data, err := read(entry)
+		if err == nil {
+			data = Beside(data)
+			var to io.Writer
+			// The stub needs sizes and checksums before the content.
+			to, err = writer.CreateRaw(&zip.FileHeader{
+				Name: Beside(entry.Name), Method: zip.Store, ModifiedDate: entry.ModifiedDate, CRC32: crc32.ChecksumIEEE(data), //nolint:staticcheck // as the build does
+				CompressedSize64: uint64(len(data)), UncompressedSize64: uint64(len(data)),
+			})
+			if err == nil {
+				_, err = to.Write(data)
+			}
+		}
+		if err != nil {
+			panic(fmt.Sprintf("agent: embedded jar: %s: %v", entry.Name, err))
+		}
+	}
+	if err := writer.Close(); err != nil {
+		panic(fmt.Sprintf("agent: embedded jar: %v", err))
+	}
+	return out.Bytes()
+})
 
 // builds is the build file of the agent: the name of the build, then the hook classes.
 var builds = sync.OnceValue(func() []string {

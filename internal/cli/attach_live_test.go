@@ -83,6 +83,7 @@ func TestPackedLive(t *testing.T) {
 			s.do("sell 5 gold")
 			s.do("refund 3 gold")
 			s.reads()
+			s.looksBeside()
 			s.watches()
 			s.takesOver()
 
@@ -127,10 +128,35 @@ func (s *packedShop) reads() {
 			t.Errorf("%+v", jvm)
 		}
 	}
-	code, _, stderr := sonde(t, "count", s.pid, "applied.**", "--duration", "1s")
-	want := fmt.Sprintf("sonde: process %d was started with pack %s: sonde attach %d shows its measurements, sonde undo %d removes it\n", s.PID, s.pack, s.PID, s.PID)
-	if code != exitError || stderr != want {
-		t.Errorf("exit code %d, %s", code, stderr)
+}
+
+// looksBeside counts beside the pack: both are exact, and the pack's hooks stay.
+func (s *packedShop) looksBeside() {
+	t := s.t
+	counting := startSonde(t, "count", s.pid, "applied.**", "--when", "$2 >= 0", "--json")
+	plain := startSonde(t, "count", s.pid, "applied.**", "--json")
+	s.do("sell 4 iron")
+	for _, one := range []*runningSonde{counting, plain} {
+		one.signal(t, syscall.SIGINT)
+		if code := one.end(t); code != exitOK {
+			t.Errorf("exit code %d: %s", code, one.stderr.String())
+		}
+		result, calls := one.result(t), uint64(0)
+		for _, m := range result.Methods {
+			if m.Method == "charge" {
+				calls += m.Calls
+			}
+		}
+		if calls != 4 {
+			t.Errorf("%d calls of charge, want 4", calls)
+		}
+	}
+	if _, calls := s.reported(s.pid); calls["charges iron"] != 4 {
+		t.Errorf("the pack counted %v", calls)
+	}
+	s.do("sell 2 iron")
+	if _, calls := s.reported(s.pid); calls["charges iron"] != 6 {
+		t.Errorf("the pack counted %v after the looks have ended", calls)
 	}
 }
 

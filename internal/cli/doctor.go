@@ -168,7 +168,7 @@ func holderFindings(ctx context.Context, jvm *process.JVM) []doctor.Finding {
 		defer o.Close()
 		if o.Pack != "" {
 			findings = append(findings, doctor.Finding{
-				Severity: doctor.Stop, Subject: "held", Text: fmt.Sprintf("the program was started with pack %s, whose hooks are in the JVM", o.Pack),
+				Severity: doctor.Note, Subject: "held", Text: fmt.Sprintf("the program was started with pack %s, whose hooks are in the JVM; other commands can look at it as well", o.Pack),
 				Remedy: fmt.Sprintf("sonde attach %d shows its measurements, sonde undo %d removes it", jvm.PID, jvm.PID),
 			})
 			continue

@@ -43,7 +43,11 @@ func (s *Session) enter(ctx context.Context) error {
 	if s.foothold, err = targetfs.Make(s.jvm); err != nil {
 		return err
 	}
-	jar, err := s.foothold.PlaceJar(agent.AgentJar())
+	content := agent.AgentJar()
+	if s.isBeside() {
+		content = agent.JarBeside()
+	}
+	jar, err := s.foothold.PlaceJar(content)
 	if err != nil {
 		return err
 	}
@@ -59,7 +63,7 @@ func (s *Session) enter(ctx context.Context) error {
 	defer func() { _ = door.Close() }()
 	path, err := s.foothold.WriteSession(targetfs.Session{
 		Jar: jar.Path, Socket: listener.Socket, Port: listener.Port,
-		Token: secrets.Token, Proof: secrets.Proof, Holder: s.holder(),
+		Token: secrets.Token, Proof: secrets.Proof, Holder: s.holder(), Beside: s.isBeside(),
 	})
 	if err != nil {
 		return err

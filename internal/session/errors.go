@@ -19,7 +19,7 @@ const packHolder = "pack "
 
 func (e *HeldError) Error() string {
 	if strings.HasPrefix(e.Holder, packHolder) {
-		return fmt.Sprintf("process %d was started with %s: sonde attach %d shows its measurements, sonde undo %d removes it", e.PID, e.Holder, e.PID, e.PID)
+		return fmt.Sprintf("process %d was started with %s, whose hooks are not known yet: try again in a moment, or remove the pack with sonde undo %d", e.PID, e.Holder, e.PID)
 	}
 	return fmt.Sprintf("process %d is held by %s: wait for it, or end it with sonde undo %d", e.PID, e.Holder, e.PID)
 }

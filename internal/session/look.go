@@ -832,6 +832,10 @@ func (l *Look) Close(ctx context.Context) (Farewell, error) {
 		return Farewell{}, nil
 	}
 	l.isClosed = true
+	if l.looks.isEnding { // it was released before
+		l.looks.lock.Unlock()
+		return l.Session.close(ctx)
+	}
 	isLast := l.looks.endIfLast()
 	all := l.wants.request()
 	l.follower = nil

@@ -122,6 +122,12 @@ func (o *Owner) isAlive(processes []process.Process) process.Answer {
 	return process.No
 }
 
+// IsInTheWay reports whether a look with these settings cannot begin: the looks of a service
+// share a JVM, and the hooks of a pack are apart from others.
+func (o *Owner) IsInTheWay(settings *Settings) bool {
+	return o.Pack == "" && (settings.In == nil || o.Sonde != os.Getpid())
+}
+
 // Holder returns the owner's name, as in a [HeldError].
 func (o *Owner) Holder() string {
 	if o.Pack != "" {

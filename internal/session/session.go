@@ -111,7 +111,7 @@ func openSession(ctx context.Context, pid int, settings Settings) (opened *Sessi
 			begun.abandon()
 		}
 	}()
-	s.weaver, err = instrument.NewWeaver(instrument.Settings{Cache: settings.Cache, Notice: settings.Notice, Live: true})
+	s.weaver, err = instrument.NewWeaver(instrument.Settings{Cache: settings.Cache, Notice: settings.Notice, Live: true, Beside: s.isBeside()})
 	if err != nil {
 		return nil, err
 	}
@@ -154,6 +154,14 @@ func (s *Session) openArena(ctx context.Context) (err error) {
 
 // JVM returns what was known of the target when the session began.
 func (s *Session) JVM() *process.JVM { return s.jvm }
+
+// isBeside reports whether a pack has its own hooks in the JVM.
+func (s *Session) isBeside() bool {
+	return s.jvm.Inside == process.Packed || s.jvm.Pack != nil && s.jvm.Pack.Problem == ""
+}
+
+// TagsClass returns the internal name of the agent's class from which conditions read tags.
+func (s *Session) TagsClass() string { return s.weaver.TagsClass() }
 
 // JDK returns the target's version.
 func (s *Session) JDK() jdk.Version { return s.jdk }

@@ -86,6 +86,7 @@ type Session struct {
 	Token  string // 32 hexadecimal digits, as Proof
 	Proof  string
 	Holder string // the command that holds the JVM, for users
+	Beside bool   // its hook classes have other names than those of a pack
 }
 
 // encode formats a session for java.util.Properties.
@@ -115,6 +116,9 @@ func (s Session) encode() ([]byte, error) {
 	line("token", s.Token)
 	line("proof", s.Proof)
 	line("holder", s.Holder)
+	if s.Beside {
+		line("beside", "pack")
+	}
 	return []byte(text.String()), nil
 }
 

@@ -62,7 +62,7 @@ func Look(ctx context.Context, options Options) (*Result, error) {
 	}
 	library := jimage.OpenLibrary(jvm.Image)
 	defer func() { _ = library.Close() }()
-	hooked, holder, err := others(ctx, jvm)
+	hooked, holder, err := others(ctx, jvm, &o.Settings)
 	if err != nil {
 		return nil, err
 	}
@@ -163,9 +163,9 @@ func (l *look) grow(loaded []universe.Loaded) error {
 	return nil
 }
 
-// others returns the hooks that a live Sonde or a pack has in a JVM, and its name. Hooks
-// that cannot be read are left out.
-func others(ctx context.Context, jvm *process.JVM) (hooked map[classfile.MethodRef]Hooked, holder string, err error) {
+// others returns the hooks that others have in a JVM, and the name of the Sonde that holds it, if it is
+// another process. Hooks that cannot be read are left out.
+func others(ctx context.Context, jvm *process.JVM, settings *session.Settings) (hooked map[classfile.MethodRef]Hooked, holder string, err error) {
 	owners, _, err := session.Owners(ctx, jvm, false)
 	if err != nil {
 		return nil, "", err
@@ -176,7 +176,9 @@ func others(ctx context.Context, jvm *process.JVM) (hooked map[classfile.MethodR
 		if o.Pack == "" && o.Alive == process.No {
 			continue
 		}
-		holder = o.Holder()
+		if o.IsInTheWay(settings) {
+			holder = o.Holder()
+		}
 		methods, err := o.Methods()
 		if err != nil {
 			continue
@@ -190,7 +192,7 @@ func others(ctx context.Context, jvm *process.JVM) (hooked map[classfile.MethodR
 			if !ok {
 				continue
 			}
-			h := Hooked{Holder: holder}
+			h := Hooked{Holder: o.Holder()}
 			if totals := sum.Methods[m.ID]; totals != nil {
 				h.Calls, h.LowerBound = totals.Calls, totals.LowerBound
 			}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sonde-jvm/sonde/agent"
 	"github.com/sonde-jvm/sonde/internal/classes/callgraph"
 	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
 )
@@ -265,7 +266,7 @@ func isWait(m *jfr.Method) bool {
 // WithoutHooks returns samples without the frames of Sonde's hooks and what those call.
 func WithoutHooks(samples []jfr.Sample) []jfr.Sample {
 	isHook := func(f jfr.Frame) bool {
-		return f.Method != nil && strings.HasPrefix(f.Method.Class, "java/lang/SondeHooks")
+		return f.Method != nil && agent.IsHookClass(f.Method.Class)
 	}
 	for i, s := range samples {
 		if s.Stack == nil || !slices.ContainsFunc(s.Stack.Frames, isHook) {

@@ -167,6 +167,8 @@ func (f *fake) SwitchSpots(_ context.Context, changes map[uint32]arena.Probe) er
 	return nil
 }
 
+func (f *fake) TagsClass() string { return instrument.TagsClass() }
+
 func (f *fake) SpotID(s instrument.Spot) uint32 {
 	name := s.FullName()
 	if f.ids[name] == 0 {

@@ -63,6 +63,7 @@ type target interface {
 	SwitchSpots(ctx context.Context, changes map[uint32]arena.Probe) error
 	HasPending() bool
 	SpotID(s instrument.Spot) uint32
+	TagsClass() string
 	Discover(wait time.Duration) error
 	Arrivals(after uint64) ([]arena.Arrival, error)
 	Answer(ticket uint64)
@@ -165,7 +166,7 @@ func New(s *session.Look, o Options) *Probes {
 
 func newProbes(t target, l *jimage.Image, common *shared, o Options) *Probes {
 	return &Probes{
-		target: t, options: o, shared: common, classes: probes.NewClasses(l), applied: make(map[string]instrument.Spot),
+		target: t, options: o, shared: common, classes: probes.NewClasses(l, t.TagsClass()), applied: make(map[string]instrument.Spot),
 		numbers: make(map[string]int32), traced: make(map[string]bool), began: make(map[string]beginning),
 		names: make(map[uint32]probes.SpotName), rows: make(results.Numbers),
 		bodies: callgraph.New(callgraph.Settings{Bodies: true}),

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sonde-jvm/sonde/agent"
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/classfile/descriptor"
 	"github.com/sonde-jvm/sonde/internal/classes/archive"
@@ -133,7 +134,7 @@ func passesOn(class string) bool {
 }
 
 func isOurs(class string) bool {
-	return strings.HasPrefix(class, "java/lang/SondeHooks") || strings.HasPrefix(class, "sonde/agent/")
+	return agent.IsHookClass(class) || strings.HasPrefix(class, "sonde/agent/")
 }
 
 var (

@@ -139,8 +139,7 @@ func (o *observer) enter(stage Stage) {
 	o.Progress(p)
 }
 
-// checkFree refuses a JVM that another Sonde or a pack holds, before time is spent on
-// samples.
+// checkFree refuses a JVM that another Sonde holds, before time is spent on samples.
 func (o *observer) checkFree(ctx context.Context) error {
 	jvm, err := process.Local.Inspect(o.PID)
 	if err != nil {
@@ -151,7 +150,7 @@ func (o *observer) checkFree(ctx context.Context) error {
 		return err
 	}
 	for _, owner := range owners {
-		if owner.Pack != "" || owner.Alive == process.Yes {
+		if owner.IsInTheWay(&o.Settings) && owner.Alive == process.Yes {
 			err = &session.HeldError{PID: o.PID, Holder: owner.Holder()}
 		}
 		owner.Close()

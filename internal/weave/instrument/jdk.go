@@ -46,7 +46,7 @@ func Exemption(class string) string {
 }
 
 func isHooksClass(class string) bool {
-	return strings.HasPrefix(class, agent.HookClass()) || strings.HasPrefix(class, "java/lang/SondeHooks")
+	return agent.IsHookClass(class)
 }
 
 // reflective lists the JDK's methods that call by reflection or make method handles, by

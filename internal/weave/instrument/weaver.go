@@ -34,6 +34,7 @@ type Settings struct {
 	Cache  *cache.Cache // where woven classes are kept; nil for none
 	Notice func(string) // receives messages for the user; may be nil
 	Live   bool         // the agent has a switch table: it has none with a pack
+	Beside bool         // the JVM was started with a pack, so hook classes have other names
 }
 
 // Weaver weaves classes for the targets it was given. It is safe for concurrent use.
@@ -53,6 +54,7 @@ type templates struct {
 	spots                 spotTemplates
 	handOff               []*weave.Template // in the order of handOffMethods
 	sources               [][]byte          // the distinct class files the templates come from
+	isBeside              bool
 }
 
 // NewWeaver returns a Weaver without targets.
@@ -60,6 +62,7 @@ func NewWeaver(settings Settings) (*Weaver, error) {
 	w := &Weaver{settings: settings}
 	w.ids.init()
 	w.targets.init()
+	w.templates.isBeside = settings.Beside
 	if err := w.templates.compile(); err != nil {
 		return nil, err
 	}
@@ -96,17 +99,26 @@ func (t *templates) compile() (err error) {
 			return err
 		}
 	}
-	t.site, err = weave.CompileSiteTemplate(agent.LiveTemplate())
+	class, method := t.named(agent.LiveTemplate())
+	t.site, err = weave.CompileSiteTemplate(class, method)
 	return err
 }
 
 func (t *templates) compileOne(source func() ([]byte, string)) (*weave.Template, error) {
-	class, method := source()
+	class, method := t.named(source())
 	isKnown := slices.ContainsFunc(t.sources, func(known []byte) bool { return bytes.Equal(known, class) })
 	if !isKnown {
 		t.sources = append(t.sources, class)
 	}
 	return weave.CompileTemplate(class, method)
+}
+
+// named returns a template that calls the hook classes by the names that they have in the JVM.
+func (t *templates) named(class []byte, method string) ([]byte, string) {
+	if t.isBeside {
+		class = agent.Beside(class)
+	}
+	return class, method
 }
 
 // ids assigns an id to every method and spot that may get a hook.
@@ -162,6 +174,14 @@ func (w *Weaver) SpotID(p Spot) uint32 {
 // TagsClass returns the internal name of the agent's class from which conditions read
 // tags.
 func TagsClass() string { return agent.HookClass() + "Tags" }
+
+// TagsClass returns the name of that class in the JVM.
+func (w *Weaver) TagsClass() string {
+	if w.settings.Beside {
+		return agent.Beside(TagsClass())
+	}
+	return TagsClass()
+}
 
 // A LeftAlone is a class or a method that was requested and has no hook.
 type LeftAlone struct {

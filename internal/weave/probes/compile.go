@@ -27,11 +27,13 @@ import (
 type Classes struct {
 	*universe.Universe
 	views map[*universe.Class]*condition.Class // the classes as conditions see them
+	tags  string                               // the class from which conditions read tags
 }
 
-// NewClasses returns a model without classes.
-func NewClasses(library *jimage.Image) *Classes {
-	return &Classes{universe.New(library), make(map[*universe.Class]*condition.Class)}
+// NewClasses returns a model without classes. tags is the class of the agent from which
+// conditions read tags.
+func NewClasses(library *jimage.Image, tags string) *Classes {
+	return &Classes{universe.New(library), make(map[*universe.Class]*condition.Class), tags}
 }
 
 // An UnfitError is returned for a probe or a tag that fits none of the methods it names.
@@ -318,7 +320,7 @@ func (p *Plan) scope(m universe.Method, at condition.Moment) condition.Scope {
 		Subtypes: subtypes, OwnOnly: p.classes.IsAhead,
 		Exported: func(other *condition.Class) bool { return p.classes.Library.Exports(other.Name(), m.Owner.Name) },
 		Probed:   func(m classfile.MethodRef) bool { return p.Hooked[m] },
-		Tags:     p.Numbers, TagCall: condition.TagCall{Class: instrument.TagsClass(), Method: "tagged"},
+		Tags:     p.Numbers, TagCall: condition.TagCall{Class: p.classes.tags, Method: "tagged"},
 	}
 }
 

@@ -55,7 +55,7 @@ func NewDraft(r DraftRequest) (*Draft, error) {
 	if err != nil {
 		return nil, err
 	}
-	classes := NewClasses(jimage.OpenLibrary(r.Image))
+	classes := NewClasses(jimage.OpenLibrary(r.Image), instrument.TagsClass())
 	defer func() { _ = classes.Library.Close() }()
 	classes.IsAhead = true
 	for _, c := range r.Classes {

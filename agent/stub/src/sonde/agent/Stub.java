@@ -27,6 +27,8 @@ public final class Stub implements Runnable {
     private static final String MAIN = "sonde.agent.control.Main";
     private static final String PACK_MAIN = "sonde.agent.control.PackMain";
     private static final Object[] HOLDER = new Object[1];
+    /** The same for the pack that the program was started with. */
+    private static final Object[] PACK_HOLDER = new Object[1];
 
     private final Properties session;
     private final Instrumentation instrumentation;
@@ -91,7 +93,7 @@ public final class Stub implements Runnable {
             }
             @SuppressWarnings("unchecked")
             Consumer<Object[]> main = (Consumer<Object[]>) new OwnLoader().loadClass(PACK_MAIN).newInstance();
-            main.accept(new Object[] {instrumentation, pack, arena, HOLDER, notice});
+            main.accept(new Object[] {instrumentation, pack, arena, PACK_HOLDER, notice});
         } catch (Throwable failed) {
             String reason = failed.getMessage();
             notice.accept("\n" + (reason == null ? failed.getClass().getName() : reason.replace('\n', ' ')));
@@ -122,7 +124,9 @@ public final class Stub implements Runnable {
             StubLoader loader = new StubLoader(session.getProperty("jar"));
             @SuppressWarnings("unchecked")
             Consumer<Object[]> main = (Consumer<Object[]>) loader.loadClass(MAIN).newInstance();
-            main.accept(new Object[] {instrumentation, session, HOLDER});
+            // A session whose hook classes are those of the pack is refused.
+            boolean isBeside = PACK_HOLDER[0] == null || session.getProperty("beside") != null;
+            main.accept(new Object[] {instrumentation, session, isBeside ? HOLDER : PACK_HOLDER});
         } catch (Throwable contained) {
             // There is no connection for a report: Sonde waits for one and reports that none came.
         }
