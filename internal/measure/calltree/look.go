@@ -62,7 +62,7 @@ func Look(ctx context.Context, options Options) (*Result, error) {
 	}
 	library := jimage.OpenLibrary(jvm.Image)
 	defer func() { _ = library.Close() }()
-	hooked, holder, err := others(ctx, jvm, &o.Settings)
+	hooked, holder, err := others(ctx, jvm, &options.Settings)
 	if err != nil {
 		return nil, err
 	}
