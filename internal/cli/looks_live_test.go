@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
@@ -251,7 +252,7 @@ func (p *lookedProgram) endLook(l *runningLook) string {
 	p.t.Helper()
 	code, out, stderr := p.sonde(p.t, "end", l.number, "--json")
 	if code != exitOK {
-		p.t.Fatalf("sonde end %s, of %s %v: exit code %d: %s%s", l.number, l.name, l.args, code, out, stderr)
+		p.t.Errorf("sonde end %s, of %s %v: exit code %d: %s%s", l.number, l.name, l.args, code, out, stderr)
 	}
 	return out
 }
@@ -273,7 +274,8 @@ func (p *lookedProgram) nothingRuns() {
 	p.work(3)
 }
 
-// TestLooksInAnyOrder starts and ends looks of all kinds in random order in one JVM. Each must
+// TestLooksInAnyOrder starts and ends looks of all kinds in random order in one JVM, some at the
+// same time. Each must
 // count exactly the calls of its own time. A look that needs what only one look can have is
 // refused while another has it. The number of classes that a session has woven stays in bounds:
 // a look weaves at most as many as it does when it is the only one, once when it starts, and
@@ -285,9 +287,9 @@ func TestLooksInAnyOrder(t *testing.T) {
 			t.Parallel()
 			o := &lookOrder{lookedProgram: startLooked(t, jdk), kinds: kindsOfLooks(t), plans: make(map[*kindOfLook]uint64), random: rand.New(rand.NewPCG(2, uint64(jdk.Major)))}
 			for i := range o.kinds { // each alone
-				o.start(&o.kinds[i])
+				o.change(nil, []int{i})
 				o.meanwhile()
-				o.end(0)
+				o.change([]int{0}, nil)
 			}
 			o.most, o.mostAllowed = 0, 0
 			for range jvmtest.Times(24, 200) {
@@ -295,7 +297,7 @@ func TestLooksInAnyOrder(t *testing.T) {
 			}
 			o.refuseAll()
 			for len(o.looks) > 0 {
-				o.end(o.random.IntN(len(o.looks)))
+				o.change([]int{o.random.IntN(len(o.looks))}, nil)
 				o.meanwhile()
 			}
 			o.nothingRuns()
@@ -317,23 +319,64 @@ type lookOrder struct {
 	most, mostAllowed uint64
 }
 
-// step starts or ends a look. Then the program works.
+// step starts or ends looks, up to three at the same time. Then the program works.
 func (o *lookOrder) step() {
 	o.t.Helper()
 	const together = 5
-	kind := &o.kinds[o.random.IntN(len(o.kinds))]
-	at := slices.IndexFunc(o.looks, func(l *runningLook) bool { return l.kindOfLook == kind || kind.needs != "" && l.needs == kind.needs })
-	switch {
-	case kind.needs != "" && at >= 0 && o.random.IntN(2) == 0:
-		o.refuse(kind, o.looks[at])
-	case at >= 0:
-		o.end(at)
-	case len(o.looks) == together:
-		o.end(o.random.IntN(together))
-	default:
-		o.start(kind)
+	var ending, starting []int // the looks that end; the kinds that start
+	for _, i := range o.random.Perm(len(o.kinds))[:1+o.random.IntN(3)] {
+		kind := &o.kinds[i]
+		at := slices.IndexFunc(o.looks, func(l *runningLook) bool { return l.kindOfLook == kind })
+		switch {
+		case at >= 0 && kind.needs != "" && o.random.IntN(2) == 0:
+			o.refuse(kind, o.looks[at])
+		case at >= 0:
+			ending = append(ending, at)
+		case len(o.looks)+len(starting) < together:
+			starting = append(starting, i)
+		case len(ending) == 0:
+			ending = append(ending, o.random.IntN(len(o.looks)))
+		}
 	}
+	o.change(ending, starting)
 	o.meanwhile()
+}
+
+// change ends looks and starts others, all at the same time.
+func (o *lookOrder) change(ending, starting []int) {
+	o.t.Helper()
+	slices.Sort(ending)
+	ending = slices.Compact(ending)
+	started, refusals, results := make([]*runningLook, len(starting)), make([]string, len(starting)), make([]string, len(ending))
+	var changing sync.WaitGroup
+	for i, at := range starting {
+		changing.Go(func() { started[i], refusals[i] = o.startLook(&o.kinds[at]) })
+	}
+	for i, at := range ending {
+		changing.Go(func() { results[i] = o.endLook(o.looks[at]) })
+	}
+	changing.Wait()
+	before := o.running()
+	if len(o.looks) == 0 {
+		o.allowed = 0 // a new session
+	}
+	for i, l := range started {
+		kind := &o.kinds[starting[i]]
+		if l == nil {
+			o.t.Fatalf("sonde %s %v, with %s: %s", kind.name, kind.args, before, refusals[i])
+		}
+		o.allowed += o.plans[kind]
+	}
+	for _, at := range ending {
+		o.allowed += o.plans[o.looks[at].kindOfLook]
+	}
+	for i, at := range ending {
+		o.judge(o.looks[at], results[i], before)
+	}
+	for _, at := range slices.Backward(ending) {
+		o.looks = slices.Delete(o.looks, at, at+1)
+	}
+	o.looks = append(o.looks, started...)
 }
 
 // meanwhile makes the program work while looks are running.
@@ -345,18 +388,6 @@ func (o *lookOrder) meanwhile() {
 			l.want[name] += n
 		}
 	}
-}
-
-func (o *lookOrder) start(kind *kindOfLook) {
-	o.t.Helper()
-	l, why := o.startLook(kind)
-	if l == nil {
-		o.t.Fatalf("sonde %s %v, with %s: %s", kind.name, kind.args, o.running(), why)
-	}
-	if len(o.looks) == 0 {
-		o.allowed = 0 // a new session
-	}
-	o.looks, o.allowed = append(o.looks, l), o.allowed+o.plans[kind]
 }
 
 func (o *lookOrder) running() string {
@@ -392,7 +423,7 @@ func (o *lookOrder) refuseAll() {
 		at := slices.IndexFunc(o.looks, func(l *runningLook) bool { return l.needs == kind.needs })
 		if at < 0 {
 			at = len(o.looks)
-			o.start(kind)
+			o.change(nil, []int{i})
 		}
 		o.refuse(kind, o.looks[at])
 		if kind.needs == needsTree { // before it samples
@@ -402,18 +433,19 @@ func (o *lookOrder) refuseAll() {
 	}
 }
 
-func (o *lookOrder) end(at int) {
+// judge compares the result of a look with the program's own counts.
+func (o *lookOrder) judge(l *runningLook, result, before string) {
 	o.t.Helper()
-	l := o.looks[at]
-	o.looks = slices.Delete(slices.Clone(o.looks), at, at+1)
-	have, woven := l.have(o.t, o.endLook(l))
+	if o.t.Failed() {
+		o.t.FailNow()
+	}
+	have, woven := l.have(o.t, result)
 	if !maps.Equal(withoutZeros(have), withoutZeros(l.want)) {
-		o.t.Fatalf("%s %v has counted %v, want %v; still running: %s", l.name, l.args, have, l.want, o.running())
+		o.t.Fatalf("%s %v has counted %v, want %v; with %s", l.name, l.args, have, l.want, before)
 	}
 	if _, isKnown := o.plans[l.kindOfLook]; !isKnown {
 		o.plans[l.kindOfLook], o.allowed = woven, woven
 	}
-	o.allowed += o.plans[l.kindOfLook]
 	if woven > o.allowed {
 		o.t.Errorf("at the end of %s %v, %d classes have been woven in the session; by the plans of its looks, %d at most", l.name, l.args, woven, o.allowed)
 	}
