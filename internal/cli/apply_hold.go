@@ -14,6 +14,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/measure/handover"
 	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
+	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/measure/trace"
 	"github.com/sonde-jvm/sonde/internal/report"
 	"github.com/sonde-jvm/sonde/internal/report/document"
@@ -23,6 +24,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/weave/probes"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
 // An applyRun is a sonde apply that holds a JVM.
@@ -80,6 +82,8 @@ func (r *applyRun) enterSet(ctx context.Context, jvm *process.JVM) error {
 	if err := letGo(jvm); err != nil { // sonde run --hold has stopped it before its first instruction
 		r.remark(format.OneLine(err))
 	}
+	r.cost = overhead.NewMeter(r.session, arena.On|arena.Flat|arena.Timed|arena.Spreads, 0)
+	r.cost.Measure(ctx)
 	r.reportCost()
 	r.ready()
 	return nil

@@ -21,9 +21,16 @@ import (
 // hangs: no test depends on how long anything takes.
 const RunLimit = 10 * time.Minute
 
-// Brief are options of java for programs that only lose by optimising: those that
+// Brief are options of java, outside a soak, for programs that only lose by optimising: those that
 // end soon, where neither compilers nor collectors matter.
-var Brief = []string{"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"}
+var Brief = briefOptions()
+
+func briefOptions() []string {
+	if Soak() {
+		return nil
+	}
+	return []string{"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"}
+}
 
 // An Outcome is the output and exit status of a program.
 type Outcome struct {
