@@ -141,7 +141,7 @@ func (c *Client) send(ctx context.Context, method, path string, body any) (*http
 
 // Events sends a request whose answer is events.
 func (c *Client) Events(ctx context.Context, method, path string, body any) (*Stream, error) {
-	answer, err := c.send(ctx, method, path, body)
+	answer, err := c.send(ctx, method, path, body) //nolint:bodyclose // Stream.Close closes it
 	if err != nil {
 		return nil, err
 	}

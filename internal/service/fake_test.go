@@ -21,7 +21,8 @@ const patience = time.Minute
 // A fake runs looks that do what a test wants.
 type fake struct {
 	begun     chan *acted
-	isPatient bool // its looks only end when the test ends them
+	isPatient bool   // its looks only end when the test ends them
+	beginning func() // is called while a look begins; may be nil
 }
 
 // An acted look is one that the test acts for.
@@ -39,7 +40,12 @@ type outcome struct {
 }
 
 func (f *fake) Commands() []Command {
-	line := func(r Request) string { return fmt.Sprintf("sonde %s %d", r.Kind, r.PID) }
+	line := func(r Request) string {
+		if f.beginning != nil {
+			f.beginning()
+		}
+		return fmt.Sprintf("sonde %s %d", r.Kind, r.PID)
+	}
 	return []Command{
 		{Name: "count", Summary: "Count calls", Result: counted{}, Line: line, Properties: []Property{
 			{Name: "methods", Type: "array", Required: true}, {Name: "top", Type: "integer"}, {Name: "left", Type: "boolean"}, {Name: "sort", Type: "string"},

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"os"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 )
@@ -69,19 +68,15 @@ func TestLost(t *testing.T) {
 	if s.mustCall(http.MethodGet, "/v1/looks/7", "", &have); have.State != Lost || !strings.Contains(have.Error, "was killed") {
 		t.Errorf("when its service was killed, the look is %s, %q", have.State, have.Error)
 	}
-	// Clients that ask at the same time all see that.
-	var asking sync.WaitGroup
-	for range 4 {
-		asking.Go(func() {
-			for range 50 {
-				if all := s.describe(); len(all) != 1 || all[0].State != Lost {
-					t.Errorf("the list is %+v", all)
-					return
-				}
-			}
-		})
+	// A client that asks at the same time sees that too.
+	asking, err := tryLockShared(h.path(about.Number))
+	if err != nil {
+		t.Fatal(err)
 	}
-	asking.Wait()
+	if all := s.describe(); len(all) != 1 || all[0].State != Lost {
+		t.Errorf("while another client asks, the list is %+v", all)
+	}
+	asking()
 	checkRefusal(t, "result", s.ask(http.MethodGet, "/v1/looks/7/result", nil), http.StatusNotFound, "was killed")
 	checkRefusal(t, "end", s.ask(http.MethodPost, "/v1/looks/7/end", nil), http.StatusConflict, "was killed")
 	if a := s.postBackground(); a.Number() != 8 {

@@ -177,7 +177,7 @@ func (b *schemas) operation(c *call) object {
 		operation["parameters"] = parameters
 	}
 	if c.body != nil {
-		operation["requestBody"] = object{"required": true, "content": b.content("application/json", c.body)}
+		operation["requestBody"] = object{"required": true, "content": b.content(c.body)}
 	}
 	status := c.status
 	if status == 0 {
@@ -190,7 +190,7 @@ func (b *schemas) operation(c *call) object {
 	case c.media != "":
 		success["content"] = object{c.media: object{"schema": object{"type": "string"}}}
 	case c.result != nil:
-		success["content"] = b.content("application/json", c.result)
+		success["content"] = b.content(c.result)
 	case status == http.StatusOK:
 		success["content"] = object{"application/json": object{"schema": object{"type": "object"}}}
 	}
@@ -244,18 +244,18 @@ func (b *schemas) lookOperation(c *Command) object {
 		"requestBody": object{"required": true, "content": object{"application/json": object{"schema": reference(name + "Request")}}},
 		"responses": object{
 			"200":     object{"description": "the events", "content": object{eventStream: object{"schema": object{"type": "string"}}}},
-			"201":     object{"description": "the look, in the background", "content": b.content("application/json", Description{})},
+			"201":     object{"description": "the look, in the background", "content": b.content(Description{})},
 			"default": b.problem(),
 		},
 	}
 }
 
 func (b *schemas) problem() object {
-	return object{"description": "the request failed", "content": b.content("application/json", Problem{})}
+	return object{"description": "the request failed", "content": b.content(Problem{})}
 }
 
-func (b *schemas) content(media string, value any) object {
-	return object{media: object{"schema": b.of(reflect.TypeOf(value))}}
+func (b *schemas) content(value any) object {
+	return object{"application/json": object{"schema": b.of(reflect.TypeOf(value))}}
 }
 
 func reference(name string) object { return object{"$ref": "#/components/schemas/" + name} }

@@ -79,6 +79,43 @@ func TestStaleSocket(t *testing.T) {
 	}
 }
 
+// TestOtherSocket: a service whose socket was removed leaves that of its follower alone.
+func TestOtherSocket(t *testing.T) {
+	place := newPlace(t)
+	first, err := New(Settings{Runner: &fake{}, State: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := place.Listen(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- first.Serve(listener) }()
+	client, err := place.Find(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := client.Call(t.Context(), http.MethodGet, "/v1/service", nil, nil); err != nil { // Serve has begun
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(place.dir()); err != nil {
+		t.Fatal(err)
+	}
+	next, err := place.Listen(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = next.Close() }()
+	first.Close()
+	if err := within(t, served); err != nil {
+		t.Error(err)
+	}
+	if _, err := place.Find(t.Context()); err != nil {
+		t.Errorf("after the first service has ended, the second is not found: %v", err)
+	}
+}
+
 // TestUnsafe: a directory that others can change or read is not used.
 func TestUnsafe(t *testing.T) {
 	open := func(mode os.FileMode) func(t *testing.T, dir string) error {

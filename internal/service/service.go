@@ -71,9 +71,10 @@ type Settings struct {
 // A Service runs looks.
 type Service struct {
 	Settings
-	history *history
-	began   time.Time
-	uid     uint32
+	history  *history
+	began    time.Time
+	uid      uint32
+	patience time.Duration // with clients that do not read the end of a look
 
 	lock    sync.Mutex
 	looks   []*Look // that run
@@ -91,7 +92,9 @@ func New(settings Settings) (*Service, error) {
 		return nil, fmt.Errorf("the directory of results: %w", err)
 	}
 	history.prune()
-	s := &Service{Settings: settings, history: history, began: time.Now(), uid: uint32(os.Geteuid()), over: make(chan struct{})}
+	s := &Service{
+		Settings: settings, history: history, began: time.Now(), uid: uint32(os.Geteuid()), patience: connectionPatience, over: make(chan struct{}),
+	}
 	s.idle = time.AfterFunc(time.Hour, s.endIdle)
 	s.idle.Stop()
 	s.rest()
@@ -189,13 +192,13 @@ func (s *Service) newLook(request Request, client int) (*Look, context.Context, 
 		Number: number, Kind: request.Kind, Command: s.commandLine(request), PID: request.PID, State: Running, Background: request.Background, Client: client,
 		Began: time.Now().Round(time.Millisecond),
 	}
-	discard := func(err error) (*Look, context.Context, error) {
+	discard := func() {
 		s.history.discard(number)
 		unlock()
-		return nil, nil, err
 	}
 	if err := s.history.describe(about); err != nil {
-		return discard(err)
+		discard()
+		return nil, nil, err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	l := newLook(about, request.Terminal, s.history, unlock, cancel)
@@ -204,7 +207,8 @@ func (s *Service) newLook(request Request, client int) (*Look, context.Context, 
 	defer s.lock.Unlock()
 	if s.isOver { // since the request began
 		cancel()
-		return discard(ErrEnding)
+		discard()
+		return nil, nil, ErrEnding
 	}
 	s.running.Add(1)
 	s.looks = append(s.looks, l)
@@ -260,7 +264,11 @@ func (s *Service) about() About {
 
 // Serve answers the requests of a listener until the service is closed.
 func (s *Service) Serve(listener net.Listener) error {
-	_, isLocal := listener.(*net.UnixListener)
+	local, isLocal := listener.(*net.UnixListener)
+	unlink := func() {}
+	if isLocal {
+		unlink = keepOthers(local)
+	}
 	server := &http.Server{
 		Handler: s.handler(!isLocal), ReadHeaderTimeout: requestPatience, IdleTimeout: connectionPatience,
 		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
@@ -274,11 +282,14 @@ func (s *Service) Serve(listener net.Listener) error {
 	go func() {
 		defer close(stop)
 		<-s.over
+		unlink()
 		_ = listener.Close() // nobody finds the service any more
+		s.running.Wait()
 		ctx, cancel := context.WithTimeout(context.Background(), requestPatience)
 		defer cancel()
-		s.running.Wait()
-		_ = server.Shutdown(ctx)
+		if err := server.Shutdown(ctx); err != nil { // a client does not read
+			_ = server.Close()
+		}
 	}()
 	err := server.Serve(listener)
 	if errors.Is(err, http.ErrServerClosed) || errors.Is(err, net.ErrClosed) {
@@ -288,10 +299,23 @@ func (s *Service) Serve(listener net.Listener) error {
 	return err
 }
 
+// keepOthers makes sure that closing a listener does not remove the socket of another service:
+// if the own one was removed, another service may listen at the same path. Call check first.
+func keepOthers(listener *net.UnixListener) (check func()) {
+	path := listener.Addr().String()
+	own, failed := os.Lstat(path)
+	return func() {
+		if now, err := os.Lstat(path); failed != nil || err != nil || !os.SameFile(own, now) {
+			listener.SetUnlinkOnClose(false)
+		}
+	}
+}
+
 // requestPatience bounds the time for reading a request, and for the last answers of a service.
 const requestPatience = 5 * time.Second
 
-// connectionPatience bounds the time between two requests of one connection.
+// connectionPatience bounds the time between two requests of one connection, and that in which
+// a client reads what it was sent last.
 const connectionPatience = time.Minute
 
 // mostRequest bounds the bytes of a request: a probe set has at most a megabyte.
@@ -461,7 +485,7 @@ func (s *Service) postLook(w http.ResponseWriter, r *http.Request) error {
 		return reply(w, http.StatusCreated, l.Describe())
 	}
 	defer l.cancel()
-	l.stream(w, r)
+	l.stream(w, r, s.patience)
 	return nil
 }
 
@@ -576,7 +600,7 @@ func (s *Service) getEvents(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	l.stream(w, r)
+	l.stream(w, r, s.patience)
 	return nil
 }
 
@@ -663,12 +687,22 @@ func (s *Service) part(name string) func(http.ResponseWriter, *http.Request) err
 }
 
 // stream writes the events of a look, from the first that is kept, until it has ended or the
-// client has gone.
-func (l *Look) stream(w http.ResponseWriter, r *http.Request) {
+// client has gone. When the look has ended, a client that does not read is given up after patience.
+func (l *Look) stream(w http.ResponseWriter, r *http.Request, patience time.Duration) {
 	const silence = 15 * time.Second // until the client hears that the service is alive
-	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Content-Type", eventStream)
+	w.Header().Set("Connection", "close") // because of the deadline
 	w.WriteHeader(http.StatusOK)
 	out := http.NewResponseController(w)
+	written := make(chan struct{})
+	defer close(written)
+	go func() {
+		select {
+		case <-l.over:
+			_ = out.SetWriteDeadline(time.Now().Add(patience))
+		case <-written:
+		}
+	}()
 	alive := time.NewTicker(silence)
 	defer alive.Stop()
 	var at reader

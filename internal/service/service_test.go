@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 )
@@ -148,6 +147,10 @@ func TestEnd(t *testing.T) {
 	if about = within(t, ended); about.State != Ended || strings.Join(about.Formats, " ") != "json" {
 		t.Errorf("the look has ended as %+v", about)
 	}
+	var service About
+	if s.mustCall(http.MethodGet, "/v1/service", "", &service); service.Looks != 0 {
+		t.Errorf("%d looks run when the only one has ended", service.Looks)
+	}
 	s.fetch(a, "json", "{}")
 	read(t, stream, 0)
 }
@@ -259,6 +262,19 @@ func TestLog(t *testing.T) {
 	if n := len(events); n < 10 || events[0].Name != EventLook || events[n-1].Name != EventEnd || !bytes.HasPrefix(events[n-2].Data, []byte(`{"text":"029x`)) {
 		t.Errorf("a late reader gets %s", names(events))
 	}
+}
+
+// TestClientSleeps: a client that does not read keeps neither its look from ending nor the
+// service.
+func TestClientSleeps(t *testing.T) {
+	s := serve(t)
+	s.patience = time.Millisecond
+	_, a := s.post()
+	for range 30 {
+		a.Emit(EventMessage, Text{strings.Repeat("x", 100_000)})
+	}
+	a.end(0, "")
+	until(t, "the service has nothing to do", func() bool { return s.activity() == 0 })
 }
 
 // TestPart: a command can answer requests for parts of its look while it runs.
@@ -538,29 +554,22 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// TestCloseWhileStarting: no look runs any more when Close returns.
+// TestCloseWhileStarting: no look runs any more when Close returns, nor begins then.
 func TestCloseWhileStarting(t *testing.T) {
-	for range 50 {
-		f := &fake{begun: make(chan *acted, 100)}
-		s, err := New(Settings{Runner: f, State: t.TempDir()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var starting sync.WaitGroup
-		for range 4 {
-			starting.Go(func() {
-				if _, err := s.Start(Request{Kind: "hot", PID: 1}, 0); err != nil && !errors.Is(err, ErrEnding) {
-					t.Error(err)
-				}
-			})
-		}
-		s.Close()
-		starting.Wait()
-		for _, about := range s.history.all() {
-			if about.State != Ended {
-				t.Fatalf("look %d is %s after Close", about.Number, about.State)
-			}
-		}
+	f := &fake{begun: make(chan *acted, 100)}
+	s, err := New(Settings{Runner: f, State: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Start(Request{Kind: "hot", PID: 1}, 0); err != nil {
+		t.Fatal(err)
+	}
+	f.beginning = s.Close
+	if _, err := s.Start(Request{Kind: "hot", PID: 2}, 0); !errors.Is(err, ErrEnding) {
+		t.Errorf("a look that begins while the service closes: %v, want that it ends", err)
+	}
+	if all := s.history.all(); len(all) != 1 || all[0].State != Ended || all[0].PID != 1 || s.activity() > 0 {
+		t.Errorf("after Close there are %+v", all)
 	}
 }
 
