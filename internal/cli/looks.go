@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -252,6 +253,16 @@ func (h *host) Run(ctx context.Context, look *service.Look, r service.Request) (
 	}
 	exit = run(ctx, kindOf(r.Kind).args(r), s)
 	return exit, messages.text()
+}
+
+// Ask implements service.Runner. A command may have a result although its exit code is not 0.
+func (h *host) Ask(ctx context.Context, args ...string) ([]byte, error) {
+	var out bytes.Buffer
+	messages := &lastError{to: io.Discard}
+	if code := run(ctx, args, streams{in: strings.NewReader(""), out: &out, err: messages}); code != exitOK && out.Len() == 0 {
+		return nil, errors.New(messages.text())
+	}
+	return out.Bytes(), nil
 }
 
 // close ends the use of caches.

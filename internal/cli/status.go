@@ -114,10 +114,7 @@ func status(ctx context.Context, s streams, pid int, asJSON bool, top int) error
 		s.note("the service does not answer: " + format.OneLine(err))
 	}
 	if asJSON {
-		err = document.Write(s.out, struct {
-			document.Status
-			service.List
-		}{d, service.List{Looks: looks}})
+		err = document.Write(s.out, service.Status{Status: d, List: service.List{Looks: looks}})
 	} else {
 		err = s.print(func(out io.Writer) {
 			writeStatus(out, &d, all, top, s.outWidth())

@@ -312,3 +312,11 @@ func checkRefusal(t *testing.T, name string, have answer, status int, why string
 		t.Errorf("%s: the reason is %q, want one line with %q", name, problem.Error, why)
 	}
 }
+
+// Ask implements Runner.
+func (f *fake) Ask(_ context.Context, args ...string) ([]byte, error) {
+	if args[len(args)-1] == "404" {
+		return nil, errors.New("process 404: there is no such process")
+	}
+	return json.Marshal(map[string]any{"pid": 4711, "main": strings.Join(args, " ")})
+}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/sonde-jvm/sonde/internal/report/document"
 )
 
 // A Command is a command that can be a look.
@@ -94,6 +96,10 @@ func (s *Service) calls() []call {
 		{method: "GET", path: look + "/probes", name: "getProbes", summary: "The probes that a look of the kind apply has applied, as YAML", media: plainText, answer: s.part("probes")},
 		{method: "PUT", path: look + "/probes", name: "setProbes", summary: "Apply other probes, or with dryRun return what that would change", answer: s.part("probes")},
 		{method: "GET", path: look + "/status", name: "getStatus", summary: "The measurements of a look of the kind apply", answer: s.part("status")},
+		{method: "GET", path: "/v1/jvms", name: "listJVMs", summary: "The JVMs of this host", result: JVMs{}, answer: s.getJVMs},
+		{method: "GET", path: "/v1/jvms/{pid}", name: "getJVM", summary: "What Sonde does in a JVM", result: Status{}, answer: s.ask("status", "--json")},
+		{method: "GET", path: "/v1/jvms/{pid}/doctor", name: "examineJVM", summary: "Whether Sonde can enter a JVM, and what hinders it", result: document.Doctor{}, answer: s.ask("doctor", "--json")},
+		{method: "POST", path: "/v1/jvms/{pid}/undo", name: "undoJVM", summary: "Remove everything that Sonde has put into a JVM", result: Text{}, answer: s.ask("undo")},
 		{method: "GET", path: "/v1/openapi.json", name: "getOpenAPI", summary: "This document", answer: s.getOpenAPI},
 	}
 }

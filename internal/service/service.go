@@ -30,6 +30,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/sonde-jvm/sonde/internal/report/document"
 )
 
 // A Runner runs the commands of looks.
@@ -39,6 +41,8 @@ type Runner interface {
 	// Run runs a command until it ends or ctx is cancelled, and returns its exit code, and why
 	// it has no result. Options are checked against the command's properties.
 	Run(ctx context.Context, look *Look, request Request) (exit int, why string)
+	// Ask runs a short command, and returns what it prints.
+	Ask(ctx context.Context, args ...string) (output []byte, err error)
 }
 
 // A Request asks for a look. In JSON, the options are properties beside the others.
@@ -458,6 +462,51 @@ func (s *Service) getService(w http.ResponseWriter, _ *http.Request) error {
 func (s *Service) deleteService(w http.ResponseWriter, _ *http.Request) error {
 	go s.Close() // which waits for this request
 	return reply(w, http.StatusAccepted, s.about())
+}
+
+// JVMs are the JVMs of the host.
+type JVMs struct {
+	JVMs []document.JVM `json:"jvms"`
+}
+
+func (s *Service) getJVMs(w http.ResponseWriter, r *http.Request) error {
+	output, err := s.Runner.Ask(r.Context(), "ps", "--json")
+	if err != nil {
+		return err
+	}
+	all := JVMs{[]document.JVM{}}
+	for decoder := json.NewDecoder(bytes.NewReader(output)); decoder.More(); {
+		var one document.JVM
+		if err := decoder.Decode(&one); err != nil {
+			return err
+		}
+		all.JVMs = append(all.JVMs, one)
+	}
+	return reply(w, http.StatusOK, all)
+}
+
+// ask answers a request about one JVM with the document of a command.
+func (s *Service) ask(args ...string) func(http.ResponseWriter, *http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		pid, err := strconv.Atoi(r.PathValue("pid"))
+		if err != nil || pid <= 0 {
+			return &statusError{http.StatusNotFound, fmt.Errorf("%q is not a process number", r.PathValue("pid"))}
+		}
+		output, err := s.Runner.Ask(r.Context(), append(slices.Clone(args), strconv.Itoa(pid))...)
+		if err != nil {
+			return err
+		}
+		if !json.Valid(output) {
+			return reply(w, http.StatusOK, Text{string(output)})
+		}
+		return reply(w, http.StatusOK, json.RawMessage(bytes.TrimSpace(output)))
+	}
+}
+
+// A Status is what Sonde does in a JVM.
+type Status struct {
+	document.Status
+	List
 }
 
 // A List is the looks that there are.

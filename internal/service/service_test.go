@@ -591,3 +591,20 @@ func TestUnanswered(t *testing.T) {
 		t.Errorf("a connection that was closed: %v", err)
 	}
 }
+
+// TestJVMs: requests about JVMs are answered with the documents of commands.
+func TestJVMs(t *testing.T) {
+	s := serve(t)
+	for path, want := range map[string]string{
+		"/v1/jvms": `{"jvms":[{"pid":4711`, "/v1/jvms/7": `"main":"status --json 7"`, "/v1/jvms/7/doctor": `"main":"doctor --json 7"`,
+	} {
+		if body, err := s.client.Fetch(t.Context(), path); err != nil || !strings.Contains(string(body), want) {
+			t.Errorf("%s: %s, %v", path, body, err)
+		}
+	}
+	for _, path := range []string{"/v1/jvms/404", "/v1/jvms/x"} {
+		if body, err := s.client.Fetch(t.Context(), path); err == nil {
+			t.Errorf("%s: %s", path, body)
+		}
+	}
+}
