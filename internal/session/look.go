@@ -72,6 +72,7 @@ type looks struct {
 	attached map[any]any
 	isEnding bool          // no look can begin any more
 	left     chan struct{} // closed when the session has ended and the JVM is left
+	forget   func()        // called before; may be nil
 }
 
 // A BusyError says that a look cannot have what another one uses.
@@ -841,7 +842,7 @@ func (l *Look) Close(ctx context.Context) (Farewell, error) {
 	l.follower = nil
 	l.looks.lock.Unlock()
 	if isLast {
-		defer close(l.looks.left)
+		defer l.looks.leave()
 		return l.Session.close(ctx)
 	}
 	begin := time.Now()
@@ -872,6 +873,14 @@ func (o *looks) endIfLast() bool {
 	return true
 }
 
+// leave reports that the JVM is left.
+func (o *looks) leave() {
+	if o.forget != nil {
+		o.forget()
+	}
+	close(o.left)
+}
+
 // request returns everything that a look wants.
 func (w *wants) request() Request {
 	all := Request{
@@ -892,7 +901,7 @@ func (l *Look) Release() error {
 	hangsUp := l.looks.endIfLast() // it was not closed
 	l.looks.lock.Unlock()
 	if hangsUp {
-		defer close(l.looks.left)
+		defer l.looks.leave()
 	}
 	if !isLast {
 		return nil

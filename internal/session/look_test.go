@@ -160,3 +160,41 @@ func TestOneTrace(t *testing.T) {
 		}
 	})
 }
+
+// TestSessionsAreForgotten: a process that runs for long does not keep sessions that have ended.
+func TestSessionsAreForgotten(t *testing.T) {
+	onJDKs(t, func(t *testing.T, jdk jvmtest.JDK) {
+		p := live.Start(t, jdk, live.Attach, live.Calls)
+		sessions := &Sessions{Command: "sonde test"}
+		for _, closes := range []bool{true, false} { // or hangs up
+			var looks []*Look
+			for range 2 {
+				l, err := Open(t.Context(), p.PID, Settings{In: sessions})
+				if err != nil {
+					t.Fatal(err)
+				}
+				looks = append(looks, l)
+			}
+			if looks[0].Session != looks[1].Session || len(sessions.open) != 1 {
+				t.Errorf("two looks have %d sessions", len(sessions.open))
+			}
+			path := looks[0].file.Path
+			for _, l := range looks {
+				if closes {
+					if _, err := l.Close(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if err := l.Release(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if len(sessions.open) != 0 {
+				t.Errorf("%d sessions are kept", len(sessions.open))
+			}
+			if err := AwaitDeparture(t.Context(), looks[0].JVM(), path); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}

@@ -49,7 +49,18 @@ func (o *Sessions) look(ctx context.Context, pid int, settings Settings) (*Look,
 		o.open = make(map[int]*Session)
 	}
 	o.open[pid] = s
+	s.looks.forget = func() { o.forget(pid, s) }
 	return s.look(settings), nil
+}
+
+// forget drops a session that has ended, with the class files that it knows: a service may run for
+// weeks.
+func (o *Sessions) forget(pid int, s *Session) {
+	o.lock.Lock()
+	defer o.lock.Unlock()
+	if o.open[pid] == s {
+		delete(o.open, pid)
+	}
 }
 
 // CheckTree returns a [BusyError] if a look at a JVM records call trees. A command that will need
