@@ -219,7 +219,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 			own := newOwnService(t, "sonde", ownDirectory(t))
 			p := startLooked(t, jdk)
 			p.sonde = own.run
-			k := &killing{p, own, kindsOfLooks(t), rand.New(rand.NewPCG(seed, uint64(jdk.Major))), make(map[string]int)}
+			k := &killing{p, own, kindsOfLooks(t), rand.New(rand.NewPCG(seed, uint64(jdk.Major))), make(map[string]int), 0}
 			times := jvmtest.Times(len(victims)*len(phases), 100)
 			for i := range times {
 				if jvmtest.Turn(t, jdk, i, times) {
@@ -230,6 +230,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 			for _, what := range slices.Sorted(maps.Keys(k.outcomes)) {
 				t.Logf("%3d times: %s", k.outcomes[what], what)
 			}
+			t.Logf("the program had no hooks any more within %v", k.longest)
 		})
 	}
 }
@@ -241,6 +242,7 @@ type killing struct {
 	kinds    []kindOfLook
 	random   *rand.Rand
 	outcomes map[string]int
+	longest  time.Duration // until a JVM whose service was killed had no hooks
 }
 
 // delay waits for a random moment.
@@ -329,10 +331,12 @@ func (k *killing) ended(c *client, victim, phase string, isServiceKilled bool) {
 // checkLost checks what is left of looks whose service was killed.
 func (k *killing) checkLost(c *client, background *runningLook) {
 	k.t.Helper()
+	killed := time.Now()
 	within(k.t, "the end of all hooks", func() bool {
 		_, out, _ := k.run(k.t, "status", k.pid, "--json")
 		return !parse[document.Status](k.t, out).Inside
 	})
+	k.longest = max(k.longest, time.Since(killed))
 	all := k.looks(k.t)
 	if background != nil {
 		number, _ := strconv.Atoi(background.number)
