@@ -24,19 +24,27 @@ type packedShop struct {
 // newPackedShop packs a shop and starts it by the environment that sonde env prints.
 func newPackedShop(t *testing.T, jdk jvmtest.JDK) *packedShop {
 	t.Helper()
-	dir := t.TempDir()
 	classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{"testdata/applied/Shop.java"}})
-	s := &packedShop{watchedShop: watchedShop{t: t}, pack: filepath.Join(dir, "shop.pack")}
-	s.must("pack", classes, "--probes", "testdata/packed/probes.yaml", "-o", s.pack)
+	s := &packedShop{watchedShop: watchedShop{t: t}}
+	s.start(jdk, classes, "applied.Shop", "testdata/packed/probes.yaml")
+	return s
+}
+
+// start packs a program and starts it.
+func (s *packedShop) start(jdk jvmtest.JDK, classes, mainClass, probes string) {
+	t := s.t
+	t.Helper()
+	dir := t.TempDir()
+	s.pack = filepath.Join(dir, "shop.pack")
+	s.must("pack", classes, "--probes", probes, "-o", s.pack)
 	environment := parse[map[string]string](t, s.must("env", "--pack", s.pack, "--arena", dir, "--agent-dir", dir, "--shell", "json"))
 	s.Running = jvmtest.Start(t, jdk, jvmtest.Launch{
 		Brief: true,
-		Args:  []string{"-cp", classes, "applied.Shop"}, Env: []string{"JAVA_TOOL_OPTIONS=" + environment["JAVA_TOOL_OPTIONS"]},
+		Args:  []string{"-cp", classes, mainClass}, Env: []string{"JAVA_TOOL_OPTIONS=" + environment["JAVA_TOOL_OPTIONS"]},
 	})
 	s.pid = strconv.Itoa(s.PID)
 	s.arena = filepath.Join(dir, "sonde-"+s.pid+".arena")
 	s.awaitNotice()
-	return s
 }
 
 // awaitNotice waits for the notice of the agent, which is written after the program has begun.

@@ -25,6 +25,8 @@ type lookedProgram struct {
 	sonde func(t *testing.T, args ...string) (code int, out, stderr string) // runs the program, to its end
 	pid   string
 	last  map[string]uint64 // what it had counted
+
+	packed *packedShop // nil if it has no pack
 }
 
 // startLooked starts a program for looks of many kinds.
@@ -33,6 +35,17 @@ func startLooked(t *testing.T, jdk jvmtest.JDK) *lookedProgram {
 	classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{"testdata/looked/Looked.java"}})
 	running := jvmtest.Start(t, jdk, jvmtest.Launch{Args: []string{"-Xmx128m", "-cp", classes, "looked.Looked"}})
 	p := &lookedProgram{Running: running, t: t, sonde: sonde, pid: strconv.Itoa(running.PID)}
+	p.work(1)
+	return p
+}
+
+// startPacked starts the same program with a pack, which measures from the beginning.
+func startPacked(t *testing.T, jdk jvmtest.JDK) *lookedProgram {
+	t.Helper()
+	classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{"testdata/looked/Looked.java"}})
+	s := &packedShop{watchedShop: watchedShop{t: t}}
+	s.start(jdk, classes, "looked.Looked", lookedProbesFile(t))
+	p := &lookedProgram{Running: s.Running, t: t, sonde: sonde, pid: s.pid, packed: s}
 	p.work(1)
 	return p
 }
@@ -101,12 +114,18 @@ const (
 	needsRings = "tracing"
 )
 
-func kindsOfLooks(t *testing.T) []kindOfLook {
+func lookedProbesFile(t *testing.T) string {
 	t.Helper()
 	probes := filepath.Join(t.TempDir(), "probes.yaml")
 	if err := os.WriteFile(probes, []byte(lookedProbes), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	return probes
+}
+
+func kindsOfLooks(t *testing.T) []kindOfLook {
+	t.Helper()
+	probes := lookedProbesFile(t)
 	const web, pay, book, desk = "looked.Looked$Web.handle", "looked.Looked$Pay.charge", "looked.Looked$Book.*", "looked.Looked$Desk.refund"
 	// Each method by its own name, with the name of the program's counter.
 	methods := func(own map[string]uint64, names ...string) map[string]uint64 {
@@ -260,6 +279,10 @@ func (p *lookedProgram) endLook(l *runningLook) string {
 // nothingRuns expects that no look of the program runs, and that nothing is left in it.
 func (p *lookedProgram) nothingRuns() {
 	p.t.Helper()
+	if p.packed != nil {
+		p.onlyThePack()
+		return
+	}
 	code, out, stderr := p.sonde(p.t, "status", p.pid, "--json")
 	got := parse[struct {
 		document.Status
@@ -274,6 +297,24 @@ func (p *lookedProgram) nothingRuns() {
 	p.work(3)
 }
 
+// onlyThePack expects that the pack alone is left, and has counted all calls of the program.
+func (p *lookedProgram) onlyThePack() {
+	p.t.Helper()
+	p.work(3)
+	code, out, stderr := p.sonde(p.t, "status", p.pid, "--json")
+	if got := parse[service.Status](p.t, out); code != exitOK || len(got.Occupants) != 1 || got.Occupants[0].Pack != p.packed.pack || len(got.Looks) > 0 {
+		p.t.Errorf("exit code %d: %s%s", code, out, stderr)
+	}
+	_, have := p.packed.reported(p.pid)
+	want := map[string]uint64{"charges gold": p.last["handled_gold"], "charges iron": p.last["handled_iron"], "dear": p.last["dear"]}
+	if !maps.Equal(have, want) {
+		p.t.Errorf("the pack has counted %v, want %v", have, want)
+	}
+	p.sonde(p.t, "undo", p.pid)
+	p.packed = nil
+	p.nothingRuns()
+}
+
 // TestLooksInAnyOrder starts and ends looks of all kinds in random order in one JVM, some at the
 // same time. Each must
 // count exactly the calls of its own time. A look that needs what only one look can have is
@@ -283,27 +324,37 @@ func (p *lookedProgram) nothingRuns() {
 func TestLooksInAnyOrder(t *testing.T) {
 	t.Parallel()
 	for _, jdk := range jvmtest.JDKs(t) {
-		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
-			t.Parallel()
-			o := &lookOrder{lookedProgram: startLooked(t, jdk), kinds: kindsOfLooks(t), plans: make(map[*kindOfLook]uint64), random: rand.New(rand.NewPCG(2, uint64(jdk.Major)))}
-			for i := range o.kinds { // each alone
-				o.change(nil, []int{i})
-				o.meanwhile()
-				o.change([]int{0}, nil)
+		for i, start := range []func(*testing.T, jvmtest.JDK) *lookedProgram{startLooked, startPacked} {
+			if !jvmtest.Turn(t, jdk, i, 2) {
+				continue
 			}
-			o.most, o.mostAllowed = 0, 0
-			for range jvmtest.Times(24, 200) {
-				o.step()
-			}
-			o.refuseAll()
-			for len(o.looks) > 0 {
-				o.change([]int{o.random.IntN(len(o.looks))}, nil)
-				o.meanwhile()
-			}
-			o.nothingRuns()
-			t.Logf("%d looks ended, %d were refused; the sessions have woven at most %d of %d classes", o.ended, o.refused, o.most, o.mostAllowed)
-		})
+			inAnyOrder(t, jdk, start)
+		}
 	}
+}
+
+func inAnyOrder(t *testing.T, jdk jvmtest.JDK, start func(*testing.T, jvmtest.JDK) *lookedProgram) {
+	t.Helper()
+	t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
+		t.Parallel()
+		o := &lookOrder{lookedProgram: start(t, jdk), kinds: kindsOfLooks(t), plans: make(map[*kindOfLook]uint64), random: rand.New(rand.NewPCG(2, uint64(jdk.Major)))}
+		for i := range o.kinds { // each alone
+			o.change(nil, []int{i})
+			o.meanwhile()
+			o.change([]int{0}, nil)
+		}
+		o.most, o.mostAllowed = 0, 0
+		for range jvmtest.Times(24, 200) {
+			o.step()
+		}
+		o.refuseAll()
+		for len(o.looks) > 0 {
+			o.change([]int{o.random.IntN(len(o.looks))}, nil)
+			o.meanwhile()
+		}
+		o.nothingRuns()
+		t.Logf("%d looks ended, %d were refused; the sessions have woven at most %d of %d classes", o.ended, o.refused, o.most, o.mostAllowed)
+	})
 }
 
 // A lookOrder starts and ends looks in one program.
