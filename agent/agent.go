@@ -87,7 +87,7 @@ var JarBeside = sync.OnceValue(func() []byte {
 			var to io.Writer
 			// The stub needs sizes and checksums before the content.
 			to, err = writer.CreateRaw(&zip.FileHeader{
-				Name: Beside(entry.Name), Method: zip.Store, ModifiedDate: entry.ModifiedDate, CRC32: crc32.ChecksumIEEE(data), //nolint:staticcheck // as the build does
+				Name: Beside(entry.Name), Method: zip.Store, ModifiedDate: entry.ModifiedDate, CRC32: crc32.ChecksumIEEE(data),
 				CompressedSize64: uint64(len(data)), UncompressedSize64: uint64(len(data)),
 			})
 			if err == nil {

@@ -865,20 +865,20 @@ func (l *Look) Close(ctx context.Context) (Farewell, error) {
 }
 
 // endIfLast reports, once, that no look is left but closed ones.
-func (o *looks) endIfLast() bool {
-	if o.isEnding || slices.ContainsFunc(o.all, func(l *Look) bool { return !l.isClosed }) {
+func (s *looks) endIfLast() bool {
+	if s.isEnding || slices.ContainsFunc(s.all, func(l *Look) bool { return !l.isClosed }) {
 		return false
 	}
-	o.isEnding = true
+	s.isEnding = true
 	return true
 }
 
 // leave reports that the JVM is left.
-func (o *looks) leave() {
-	if o.forget != nil {
-		o.forget()
+func (s *looks) leave() {
+	if s.forget != nil {
+		s.forget()
 	}
-	close(o.left)
+	close(s.left)
 }
 
 // request returns everything that a look wants.

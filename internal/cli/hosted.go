@@ -1,0 +1,432 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/sonde-jvm/sonde/internal/measure/handover"
+	"github.com/sonde-jvm/sonde/internal/report"
+	"github.com/sonde-jvm/sonde/internal/report/document"
+	"github.com/sonde-jvm/sonde/internal/service"
+	"github.com/sonde-jvm/sonde/internal/session"
+	"github.com/sonde-jvm/sonde/internal/weave/cache"
+)
+
+// A lookKind is a command that the service can run as a look.
+type lookKind struct {
+	name     string
+	methods  string // the property of its arguments after PID; empty if there are none
+	document any    // a value of the type of its documents
+}
+
+var lookKinds = []lookKind{
+	{"count", "methods", document.Count{}},
+	{"monitor", "methods", document.Monitor{}},
+	{"trace", "methods", document.Transaction{}},
+	{"profile", "", document.Profile{}},
+	{"walk", "", document.RootCause{}},
+	{"hot", "", document.Hot{}},
+	{"observe", "", document.Proposal{}},
+	{"callees", "methods", document.Callees{}},
+	{"apply", "", document.Applied{}},
+}
+
+// Flags that are no options of a look, because the service or the client has them.
+var clientFlags = []string{"help", "json", backgroundFlag, noServiceFlag, "start", "agent-dir", "dry-run", "yes", "end", "file"}
+
+// pathFlags name files. The service has another working directory.
+var pathFlags = []string{"output", "prometheus", "flame", "cache"}
+
+// probesProperty is the text of the file of probes; titleFlag is its name.
+const (
+	probesProperty = "probes"
+	titleFlag      = "title"
+)
+
+// kindOf returns the kind of look that a command is; nil if it is none.
+func kindOf(name string) *lookKind {
+	i := slices.IndexFunc(lookKinds, func(k lookKind) bool { return k.name == name })
+	if i < 0 {
+		return nil
+	}
+	return &lookKinds[i]
+}
+
+// describe returns the kind as the service needs it.
+func (k *lookKind) describe(command *cobra.Command) service.Command {
+	d := service.Command{Name: k.name, Summary: command.Short, Result: k.document, Line: k.line}
+	if k.methods != "" {
+		d.Properties = append(d.Properties, service.Property{Name: k.methods, Type: "array", Required: true, Description: "patterns of methods"})
+	}
+	if k.name == "trace" {
+		d.More = map[string]any{"TraceResult": document.Trace{}, "TraceEnd": document.TraceEnd{}}
+	}
+	if k.name == "apply" {
+		d.Parts = map[string]any{"PUT probes": handover.Outcome{}, "GET status": handover.Status{}}
+		d.Properties = append(d.Properties, service.Property{Name: probesProperty, Type: "string", Required: true, Description: "the text of a file of probes: docs/formats/probes.md"})
+	}
+	command.Flags().VisitAll(func(flag *pflag.Flag) {
+		if slices.Contains(clientFlags, flag.Name) {
+			return
+		}
+		_, usage := pflag.UnquoteUsage(flag)
+		p := service.Property{Name: flag.Name, Type: propertyType(flag), Description: usage}
+		if p.Type != "array" && flag.DefValue != "false" && flag.DefValue != "0" {
+			p.Default = flag.DefValue
+		}
+		d.Properties = append(d.Properties, p)
+	})
+	return d
+}
+
+func propertyType(flag *pflag.Flag) string {
+	switch flag.Value.Type() {
+	case "bool":
+		return "boolean"
+	case "int", "uint32", "uint64":
+		return "integer"
+	case "stringArray", "strings", "stringSlice":
+		return "array"
+	}
+	if _, isList := flag.Value.(pflag.SliceValue); isList {
+		return "array"
+	}
+	return "string"
+}
+
+// line returns the command line of a request, for people.
+func (k *lookKind) line(r service.Request) string {
+	var words []string
+	var named []string
+	_ = json.Unmarshal(r.Options[k.methods], &named)
+	words = append(words, named...)
+	if k.name == "profile" {
+		_ = json.Unmarshal(r.Options["root"], &words)
+	}
+	if k.name == "apply" {
+		var title string
+		_ = json.Unmarshal(r.Options[titleFlag], &title)
+		words = append(words, "-f", title)
+	}
+	return commandLine(k.name, words)
+}
+
+// args returns the command line of a request.
+func (k *lookKind) args(r service.Request) []string {
+	args := []string{k.name, strconv.Itoa(r.PID)}
+	for name, value := range r.Options {
+		if name == k.methods || name == probesProperty {
+			continue
+		}
+		var list []string
+		var text string
+		switch {
+		case json.Unmarshal(value, &list) == nil:
+			for _, one := range list {
+				args = append(args, "--"+name+"="+one)
+			}
+		case json.Unmarshal(value, &text) == nil:
+			args = append(args, "--"+name+"="+text)
+		default:
+			args = append(args, "--"+name+"="+string(value))
+		}
+	}
+	if k.name == "apply" {
+		args = append(args, "--file=-")
+	}
+	if !r.Text {
+		args = append(args, "--json")
+	}
+	var methods []string
+	_ = json.Unmarshal(r.Options[k.methods], &methods) // checked before
+	return append(append(args, "--"), methods...)
+}
+
+// options returns the options of a command line whose flags are parsed, as a look has them.
+func (k *lookKind) options(command *cobra.Command, args []string) (map[string]any, error) {
+	options := make(map[string]any)
+	if k.methods != "" {
+		options[k.methods] = args[1:]
+	}
+	var failed error
+	command.Flags().Visit(func(flag *pflag.Flag) {
+		if slices.Contains(clientFlags, flag.Name) {
+			return
+		}
+		value := flagValue(flag)
+		if slices.Contains(pathFlags, flag.Name) {
+			value, failed = absolute(value)
+		}
+		options[flag.Name] = value
+	})
+	if named := os.Getenv(cacheVariable); named != "" && command.Flags().Lookup("cache") != nil && !command.Flags().Changed("cache") && !command.Flags().Changed("no-cache") {
+		(&cacheFlags{}).addOptions(options)
+	}
+	return options, failed
+}
+
+func flagValue(flag *pflag.Flag) any {
+	if list, is := flag.Value.(pflag.SliceValue); is {
+		return list.GetSlice()
+	}
+	text := flag.Value.String()
+	if kind := propertyType(flag); kind == "boolean" || kind == "integer" {
+		return json.RawMessage(text)
+	}
+	return text
+}
+
+func absolute(value any) (any, error) {
+	path := func(name string) (string, error) {
+		if name == "" || name == standardOutput {
+			return name, nil
+		}
+		return filepath.Abs(name)
+	}
+	if list, is := value.([]string); is {
+		for i := range list {
+			var err error
+			if list[i], err = path(list[i]); err != nil {
+				return nil, err
+			}
+		}
+		return list, nil
+	}
+	return path(value.(string))
+}
+
+// A host runs the commands of looks inside the service.
+type host struct {
+	sessions session.Sessions
+	commands []service.Command
+
+	lock   sync.Mutex
+	caches map[string]*cache.Cache
+}
+
+func newHost() *host {
+	h := &host{caches: make(map[string]*cache.Cache), sessions: session.Sessions{Command: "sonde serve"}}
+	started := false
+	root := newRoot(streams{out: io.Discard, err: io.Discard}, &started)
+	for i := range lookKinds {
+		command, _, err := root.Find([]string{lookKinds[i].name})
+		if err != nil {
+			panic(err) // a name in the list is wrong
+		}
+		h.commands = append(h.commands, lookKinds[i].describe(command))
+	}
+	return h
+}
+
+// Commands implements service.Runner.
+func (h *host) Commands() []service.Command { return h.commands }
+
+// Run implements service.Runner.
+func (h *host) Run(ctx context.Context, look *service.Look, r service.Request) (exit int, why string) {
+	defer func() {
+		if problem := recover(); problem != nil { // other looks go on
+			exit, why = exitError, fmt.Sprintf("internal error: %v", problem)
+			_, _ = fmt.Fprintf(look.Messages(), "sonde: %s\n%s", why, debug.Stack())
+		}
+	}()
+	messages := &lastError{to: look.Messages()}
+	var probes string
+	_ = json.Unmarshal(r.Options[probesProperty], &probes) // checked before
+	s := streams{
+		in: strings.NewReader(probes), out: look.Report(!r.Text), err: messages, width: look.Terminal().Width,
+		look: &hostedLook{Look: look, host: h},
+	}
+	exit = run(ctx, kindOf(r.Kind).args(r), s)
+	return exit, messages.text()
+}
+
+// Ask implements service.Runner. A command may have a result although its exit code is not 0.
+func (h *host) Ask(ctx context.Context, args ...string) ([]byte, error) {
+	var out bytes.Buffer
+	messages := &lastError{to: io.Discard}
+	if code := run(ctx, args, streams{in: strings.NewReader(""), out: &out, err: messages}); code != exitOK && out.Len() == 0 {
+		return nil, errors.New(messages.text())
+	}
+	return out.Bytes(), nil
+}
+
+// close ends the use of caches.
+func (h *host) close() {
+	h.lock.Lock()
+	defer h.lock.Unlock()
+	for _, opened := range h.caches {
+		closeCache(opened)
+	}
+}
+
+// openCache returns the cache with these options, which stays open as long as the service
+// runs, because sessions use it that several looks share.
+func (h *host) openCache(o cache.Options, notice func(error)) *cache.Cache {
+	h.lock.Lock()
+	defer h.lock.Unlock()
+	key := fmt.Sprintf("%+v", o)
+	if h.caches[key] == nil {
+		h.caches[key] = cache.Open(o, notice)
+	}
+	return h.caches[key]
+}
+
+// lastError remembers the error that a command has reported.
+type lastError struct {
+	to   io.Writer
+	lock sync.Mutex
+	line string
+}
+
+func (l *lastError) Write(text []byte) (int, error) {
+	l.lock.Lock()
+	defer l.lock.Unlock()
+	if problem, is := strings.CutPrefix(string(text), "sonde: "); is {
+		l.line, _, _ = strings.Cut(problem, "\n")
+	}
+	return l.to.Write(text)
+}
+
+func (l *lastError) text() string {
+	l.lock.Lock()
+	defer l.lock.Unlock()
+	return l.line
+}
+
+// A hostedLook is the look that a command is, in the service. It is nil if the command runs in
+// a process of its own.
+type hostedLook struct {
+	*service.Look
+	host    *host
+	isReady sync.Once
+}
+
+// sessions returns the sessions that looks share; nil without a service.
+func (s streams) sessions() *session.Sessions {
+	if s.look == nil {
+		return nil
+	}
+	return &s.look.host.sessions
+}
+
+// reportCost tells the service what the hooks of a look cost. calls returns how many calls they
+// have counted, and how many of these had the full cost; perCall what one costs in nanoseconds,
+// 0 if that is not known yet.
+func (s streams) reportCost(calls func() (all, full uint64), perCall func() float64) {
+	if s.look == nil {
+		return
+	}
+	var lock sync.Mutex
+	var lastCalls, lastFull uint64
+	at := time.Now()
+	s.look.SetCost(func() *service.Cost {
+		lock.Lock()
+		defer lock.Unlock()
+		now := time.Now()
+		all, full := calls()
+		seconds := now.Sub(at).Seconds()
+		cost := &service.Cost{
+			Calls: all, PerSecond: float64(all-min(lastCalls, all)) / seconds, Share: float64(full-min(lastFull, full)) / seconds * perCall() / 1e9,
+		}
+		lastCalls, lastFull, at = all, full, now
+		return cost
+	})
+}
+
+// ready says that the command has begun to measure. Only the first call has an effect.
+func (s streams) ready() {
+	if s.look != nil {
+		s.look.isReady.Do(func() { s.look.Emit(service.EventReady, struct{}{}) })
+	}
+}
+
+// keepResult keeps the result of a look, as text and as a document.
+func (s streams) keepResult(d any, writeText func(out io.Writer)) {
+	if s.look == nil {
+		return
+	}
+	var text, encoded bytes.Buffer
+	writeText(&text)
+	s.keepFile("txt", text.Bytes())
+	if err := document.Write(&encoded, d); err == nil { // else it could not be written with --json either
+		s.keepFile("json", encoded.Bytes())
+	}
+}
+
+// keepFile keeps the result of a look in one format.
+func (s streams) keepFile(format string, data []byte) {
+	if s.look == nil {
+		return
+	}
+	if err := s.look.Keep(format, func(path string) error { return os.WriteFile(path, data, 0o600) }); err != nil {
+		s.note("the result could not be kept: " + err.Error())
+	}
+}
+
+// keepFiles keeps the result of a look in all formats of its kind.
+func keepFiles[T any](s streams, writer report.Writer[T], result T) {
+	if s.look == nil {
+		return
+	}
+	for _, suffix := range writer.Suffixes() {
+		format := strings.TrimPrefix(suffix, ".")
+		if err := s.look.Keep(format, func(path string) error { return writer.WriteFile(path, result) }); err != nil {
+			s.note("the result could not be kept: " + err.Error())
+		}
+	}
+}
+
+// place returns where the service of this user and version is.
+func place() service.Place {
+	return service.Place{Runtime: os.Getenv("XDG_RUNTIME_DIR"), Temp: "/tmp", Version: shortVersion()}
+}
+
+// shortVersion is different for any two programs that may behave differently.
+func shortVersion() string {
+	text := version()
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, setting := range info.Settings {
+			if setting.Key == "vcs.modified" && setting.Value == "true" || setting.Key == "vcs" && setting.Value == "" {
+				text = "devel"
+			}
+		}
+	}
+	if text == "devel" || text == "unknown" {
+		if info, err := os.Stat("/proc/self/exe"); err == nil {
+			text = fmt.Sprintf("%x-%x", info.ModTime().UnixNano(), info.Size())
+		}
+	}
+	return strings.Map(func(r rune) rune {
+		if r == '/' || r == ' ' {
+			return '-'
+		}
+		return r
+	}, text)
+}
+
+// stateDir returns the directory in which results of looks are kept.
+func stateDir() (string, error) {
+	if stated := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(stated) {
+		return filepath.Join(stated, "sonde", "looks"), nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(home, ".local", "state", "sonde", "looks"), nil
+}
