@@ -83,6 +83,7 @@ func await(t *testing.T, what string, holds func() bool) {
 		if time.Since(start) > patience {
 			t.Fatalf("%s: not within %v", what, patience)
 		}
+		time.Sleep(time.Millisecond) // only between looks
 	}
 }
 

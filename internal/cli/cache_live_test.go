@@ -22,7 +22,7 @@ import (
 // it, twice each: only the first weaves anything, and all count the same calls.
 func TestCacheServesTheSecond(t *testing.T) {
 	t.Parallel()
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()
 			c := cachedRuns{dir: filepath.Join(t.TempDir(), "cache")}

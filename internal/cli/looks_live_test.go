@@ -344,7 +344,7 @@ func inAnyOrder(t *testing.T, jdk jvmtest.JDK, start func(*testing.T, jvmtest.JD
 			o.change([]int{0}, nil)
 		}
 		o.most, o.mostAllowed = 0, 0
-		for range jvmtest.Times(24, 200) {
+		for range jvmtest.Times(12, 200) {
 			o.step()
 		}
 		o.refuseAll()

@@ -68,7 +68,7 @@ func TestProfileOfNothing(t *testing.T) {
 		{"calls.Plain.work", "hooks in ", "sonde: calls.Plain.work was not called within "},
 	} {
 		out := filepath.Join(t.TempDir(), "none.txt")
-		code, stdout, stderr := sonde(t, "profile", strconv.Itoa(p.PID), "--root", tt.root, "--duration", "100ms", "-o", out)
+		code, stdout, stderr := sonde(t, "profile", strconv.Itoa(p.PID), "--root", tt.root, "--timing", "exact", "--duration", "100ms", "-o", out)
 		if code != exitError || stdout != "" || !strings.Contains(stderr, tt.note) || !strings.Contains(stderr, tt.problem) || strings.Count(stderr, "sonde: ") != 1 {
 			t.Errorf("%s: exit code %d: %s%s", tt.root, code, stdout, stderr)
 		}

@@ -683,9 +683,9 @@ func (h *host) alone(before live.Snapshot, check string) {
 // cycles is how often a program is entered, instrumented and left; settled is
 // after how many of them a JVM has all it makes once.
 var (
-	cycles  = jvmtest.Times(40, 500)
-	settled = jvmtest.Times(10, 100)
-	looks   = jvmtest.Times(15, 100) // between two looks at the program
+	cycles  = jvmtest.Times(24, 500)
+	settled = jvmtest.Times(8, 100)
+	looks   = jvmtest.Times(8, 100) // between two looks at the program
 )
 
 // mostLearned bounds, in bytes a cycle, what a JVM that compiles learns about
