@@ -287,7 +287,8 @@ func followThroughDumps(t *testing.T, jdk jvmtest.JDK, program *jvmtest.Running,
 			t.Fatal(err)
 		}
 		for _, l := range b.Losses {
-			if l.Defect != LostSamples { // which the JVM does of its own, on a busy machine
+			// The JVM itself loses samples or their stacks on a busy machine; then its dump has them neither.
+			if l.Defect != LostSamples && l.Defect != Unresolved {
 				t.Error(l)
 			}
 		}
