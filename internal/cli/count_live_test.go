@@ -84,7 +84,7 @@ func checkHeld(t *testing.T, pid, holder int) {
 	}
 	code, _, stderr = sonde(t, countArgs(pid, "a.**", "--duration", "1s", "--no-service")...)
 	if code != exitError || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, fmt.Sprintf("process %d is held by sonde serve", pid)) ||
-		!strings.Contains(stderr, fmt.Sprintf("process %d: wait for it, or end it with sonde undo %d", serving, pid)) {
+		!strings.Contains(stderr, fmt.Sprintf("process %d: wait, or free it with sonde undo %d", serving, pid)) {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
 	code, out, _ = sonde(t, "doctor", strconv.Itoa(pid))

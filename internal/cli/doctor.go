@@ -176,7 +176,7 @@ func holderFindings(ctx context.Context, jvm *process.JVM) []doctor.Finding {
 		findings = append(findings, doctor.Finding{
 			Severity: doctor.Stop, Subject: "held",
 			Text:   fmt.Sprintf("%s (process %d, %s) has hooks in it since %s", o.Command, o.Sonde, lifeText(o.Alive), o.Opened.Local().Format("15:04:05")),
-			Remedy: fmt.Sprintf("wait for it, or end it with sonde undo %d", jvm.PID),
+			Remedy: fmt.Sprintf("wait, or free the JVM with sonde undo %d", jvm.PID),
 		})
 	}
 	for _, u := range unreachable {

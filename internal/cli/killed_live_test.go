@@ -193,7 +193,7 @@ var (
 // has ended, or runs in the next service, where it ends well or finds the agent of the first one.
 var whatHappened = regexp.MustCompile(`^sonde: (the service has ended; the agents in its JVMs remove its hooks by themselves` +
 	`|the service could not be started: it was killed \(signal: killed\); --no-service runs the command without it` +
-	`|process \d+ is held by sonde serve, process \d+: wait for it, or end it with sonde undo \d+` +
+	`|process \d+ is held by sonde serve, process \d+: wait, or free it with sonde undo \d+` +
 	`|interrupted before the hooks were in place: nothing was measured; nothing is left in the JVM)`)
 
 // TestKilledAtAnyMoment kills the service, a command in a terminal, or both, while that command

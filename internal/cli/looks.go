@@ -102,9 +102,9 @@ func newShow(s streams) *cobra.Command {
 		Use:   "show LOOK",
 		Short: "Show a command that runs in the background, or a result that is kept",
 		Long: `Show a look. If it is running, its messages and tables are shown until it ends; Ctrl-C
-only ends the showing. If it has ended, its result is printed again, or written to files
-in the format of their names: those that the command itself can write with -o, and .txt
-and .json.`,
+only ends the showing. If it has ended, its result is printed again, or written to files;
+their suffixes select the format: .txt, .json, or one that the command's own -o can
+write.`,
 		Example: `  sonde show 12
   sonde show 12 --json
   sonde show 12 -o checkout.html`,

@@ -108,7 +108,7 @@ func (v *versions) refuse(held *lookedProgram) {
 	if applied == nil {
 		v.t.Fatal(why)
 	}
-	isHeld := fmt.Sprintf("sonde: process %s is held by sonde serve, process %d: wait for it, or end it with sonde undo %s\n", held.pid, v.first.process(), held.pid)
+	isHeld := fmt.Sprintf("sonde: process %s is held by sonde serve, process %d: wait, or free it with sonde undo %s\n", held.pid, v.first.process(), held.pid)
 	isElsewhere := fmt.Sprintf("look %s runs in a service of another version of Sonde", applied.number)
 	for _, tt := range []struct {
 		args []string

@@ -78,7 +78,7 @@ type StrangerError struct {
 }
 
 func (e *StrangerError) Error() string {
-	return fmt.Sprintf("process %d of user %d listens at %s, not a service of this user: end it, or remove the socket", e.PID, e.User, e.Socket)
+	return fmt.Sprintf("process %d of user %d, no service of this user, listens at %s: end it, or remove the socket", e.PID, e.User, e.Socket)
 }
 
 // Call sends a request and reads the answer. body and into may be nil.

@@ -172,7 +172,7 @@ func (b *schemas) operation(c *call) object {
 	}
 	switch {
 	case strings.HasSuffix(c.path, "/result"):
-		parameters = append(parameters, queryParameter("format", "string", "one of the formats of the look; json if there is none"))
+		parameters = append(parameters, queryParameter("format", "string", "one of the formats of the look; json if omitted"))
 	case strings.HasSuffix(c.path, "/probes") && c.method == "PUT":
 		parameters = append(parameters, queryParameter("dryRun", "boolean", "change nothing"))
 		operation["requestBody"] = object{
@@ -246,7 +246,7 @@ func (b *schemas) lookOperation(c *Command) object {
 	}
 	return object{
 		"summary": c.Summary, "operationId": "start" + name,
-		"description": "The events are the answer, until the look has ended; a client that closes the connection ends its look. A look in the background has its description as the answer.",
+		"description": "The answer is a stream of events until the look ends; closing the connection ends the look. A look in the background has its description as the answer.",
 		"requestBody": object{"required": true, "content": object{"application/json": object{"schema": reference(name + "Request")}}},
 		"responses": object{
 			"200":     object{"description": "the events", "content": object{eventStream: object{"schema": object{"type": "string"}}}},

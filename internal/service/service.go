@@ -361,7 +361,7 @@ func (s *Service) handler(needsToken bool) http.Handler {
 			refuse(w, &statusError{http.StatusUnauthorized, errors.New("the token is missing or wrong: send it as Authorization: Bearer TOKEN")})
 			return
 		case r.Header.Get("Origin") != "" && !needsToken:
-			refuse(w, &statusError{http.StatusForbidden, errors.New("a page cannot use the socket")})
+			refuse(w, &statusError{http.StatusForbidden, errors.New("not allowed from a web page")})
 			return
 		case !s.begin():
 			refuse(w, &statusError{http.StatusServiceUnavailable, ErrEnding})

@@ -434,7 +434,7 @@ func TestOrigin(t *testing.T) {
 	s := serve(t)
 	for _, c := range s.everyCall() {
 		have := s.ask(c.method, c.path, strings.NewReader(aCount), "Origin", "http://localhost")
-		checkRefusal(t, c.method+" "+c.path, have, http.StatusForbidden, "a page cannot use the socket")
+		checkRefusal(t, c.method+" "+c.path, have, http.StatusForbidden, "not allowed from a web page")
 	}
 	s.isUntouched()
 }

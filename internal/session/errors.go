@@ -21,7 +21,7 @@ func (e *HeldError) Error() string {
 	if strings.HasPrefix(e.Holder, packHolder) {
 		return fmt.Sprintf("process %d was started with %s, whose hooks are not known yet: try again in a moment, or remove the pack with sonde undo %d", e.PID, e.Holder, e.PID)
 	}
-	return fmt.Sprintf("process %d is held by %s: wait for it, or end it with sonde undo %d", e.PID, e.Holder, e.PID)
+	return fmt.Sprintf("process %d is held by %s: wait, or free it with sonde undo %d", e.PID, e.Holder, e.PID)
 }
 
 // NoSuchJVM reports that a process does not exist or is not a JVM.

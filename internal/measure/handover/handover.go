@@ -14,7 +14,7 @@ type Outcome struct {
 	Woven    int               `json:"woven"`    // spots that are new in the JVM
 	Removed  int               `json:"removed"`  // spots that were removed
 	Switched int               `json:"switched"` // spots that were switched, without weaving
-	// Awaiting is the number of loaded classes that rules will weave at the next sonde apply.
+	// Awaiting counts loaded classes that the weave rules of the set leave to the next sonde apply.
 	Awaiting int      `json:"awaiting,omitempty"`
 	Notes    []string `json:"notes,omitempty"`
 }

@@ -95,7 +95,7 @@ func newShared() *shared {
 func (s *shared) next(of *Probes, wanted []*pattern.Sequence) (next *probes.Positions, reset bool, err error) {
 	others := s.others(of)
 	if next, reset = s.positions.Next(slices.Concat(others, wanted), others); next == nil {
-		return nil, false, errors.New("other commands use most of the elements that all sequences in a JVM can have: end some of them")
+		return nil, false, errors.New("sequences of other commands use most of the elements possible in a JVM: end some commands")
 	}
 	return next, reset, nil
 }

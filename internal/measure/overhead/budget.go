@@ -250,7 +250,7 @@ func notify(changes []thinning, share, budget float64) {
 			what = fmt.Sprintf("calls of %s are only counted from now on", own[0].Method)
 		}
 		if len(own) > 1 {
-			what += fmt.Sprintf("; of %s less is timed, too", format.Count(len(own)-1, "other method", "other methods"))
+			what += fmt.Sprintf("; %s timed less, too", format.Count(len(own)-1, "other method is", "other methods are"))
 		}
 		l.Notify(fmt.Sprintf("hooks cost %s of the program's CPU time, and the budget is %s: %s", format.Percent(share), format.Percent(budget), what))
 	}

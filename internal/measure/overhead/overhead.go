@@ -17,17 +17,17 @@ import (
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
-// A Hook is a kind of hook, by what a call costs when the hook is in no cache, beyond
-// its cost in a loop: in nanoseconds, for a method that is called rarely.
+// A Hook is a kind of hook. Its fields are the nanoseconds that a call costs beyond its cost
+// in a loop, if the method is called rarely, so that nothing is cached.
 type Hook struct {
 	coldTimed, coldCounted float64
 }
 
-// The figures are from runs of bench/profile and bench/observe that are not kept; the pages
-// compare the costs that follow from them with later runs.
+// The figures are from runs of bench/profile and bench/observe that are not kept; the
+// pages named below compare the resulting costs with later runs.
 var (
 	// Plain are the hooks of profiles. Eleven of them in H2 cost 2.3 ± 1.0 %, about 400 ns a
-	// call, and 0.6 % by their cost in a loop (docs/measurements/profile.md).
+	// call; the cost in a loop predicts 0.6 % (docs/measurements/profile.md).
 	Plain = Hook{coldTimed: 300, coldCounted: 100}
 
 	// Probe are the hooks of probe sets. Five of them in Tomcat, with 6,000 calls a second
