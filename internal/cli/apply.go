@@ -319,7 +319,7 @@ func isYes(line string) bool {
 
 func (c *applyCommand) handOver(ctx context.Context, running *appliedLook) error {
 	if c.duration != 0 {
-		return usage("--for: another sonde apply of process %d decides when it ends; set for: in the file of probes instead", c.pid)
+		return usage("--for cannot be used, because another sonde apply of process %d is running: set the key 'for' of probes in the file instead", c.pid)
 	}
 	if len(c.outputs) > 0 {
 		return usage("-o: another sonde apply of process %d has the traces; give -o to that command, or end it with sonde apply %d --end", c.pid, c.pid)

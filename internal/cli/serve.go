@@ -183,7 +183,7 @@ func stopService(ctx context.Context, s streams) error {
 		}
 		select {
 		case <-ctx.Done():
-			return errors.New("interrupted; the service goes on ending")
+			return errors.New("interrupted; the service is still shutting down")
 		case <-time.After(10 * time.Millisecond):
 		}
 	}

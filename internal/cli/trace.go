@@ -573,7 +573,7 @@ func (r *traceRun) noneError(t *trace.Trace) error {
 		return fmt.Errorf("none of %s of %s within %s met the conditions: %s",
 			format.Count(int(t.Losses.NotChosen), "call", "calls"), methods, took, strings.Join(t.Conditions, "; "))
 	case t.Losses.Undecided > 0:
-		return fmt.Errorf("the condition could not be evaluated in any of %s: check what may be null in it, and which collections it reads", format.Count(int(t.Losses.Undecided), "call", "calls"))
+		return fmt.Errorf("the condition could not be evaluated in any of %s: check what may be null in it; of collections, it can read those of the JDK, such as ArrayList and HashMap", format.Count(int(t.Losses.Undecided), "call", "calls"))
 	case t.Losses.Unfinished > 0:
 		return fmt.Errorf("%s of %s began but did not end within %s: trace longer, or trace a method that is called by %s",
 			format.Count(int(t.Losses.Unfinished), "call", "calls"), methods, took, methods)

@@ -1,6 +1,6 @@
 // Package document defines the JSON documents that commands write with --json or into
-// files, and reads profiles back. Types of results whose fields have JSON names are written
-// as they are.
+// files, and reads profiles back. Result types of other packages that have JSON tags are
+// written directly.
 package document
 
 import (
