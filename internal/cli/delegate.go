@@ -272,18 +272,22 @@ func (s streams) showLook(ctx context.Context, client *service.Client, open func
 	defer context.AfterFunc(ctx, end)()
 	screen := newScreen(s)
 	defer s.passKeys(look.Kind, screen, ask)()
+	return s.follow(stream, screen, end)
+}
+
+// follow shows the events of a look until it ends. If they cannot be shown, it calls unread.
+func (s streams) follow(stream *service.Stream, screen *screen, unread func()) error {
+	defer screen.clear()
 	for {
 		event, err := stream.Next()
-		if err != nil {
-			screen.clear()
+		switch {
+		case err != nil:
 			return err
-		}
-		if event.Name == service.EventEnd {
-			screen.clear()
+		case event.Name == service.EventEnd:
 			return endedLook(event)
 		}
 		if err := show(s, screen, event); err != nil {
-			end() // the events that remain are not read
+			unread()
 			return err
 		}
 	}

@@ -100,8 +100,6 @@ func propertyType(flag *pflag.Flag) string {
 		return "boolean"
 	case "int", "uint32", "uint64":
 		return "integer"
-	case "stringArray", "strings", "stringSlice":
-		return "array"
 	}
 	if _, isList := flag.Value.(pflag.SliceValue); isList {
 		return "array"
@@ -112,9 +110,7 @@ func propertyType(flag *pflag.Flag) string {
 // line returns the command line of a request, for people.
 func (k *lookKind) line(r service.Request) string {
 	var words []string
-	var named []string
-	_ = json.Unmarshal(r.Options[k.methods], &named)
-	words = append(words, named...)
+	_ = json.Unmarshal(r.Options[k.methods], &words)
 	if k.name == "profile" {
 		_ = json.Unmarshal(r.Options["root"], &words)
 	}
@@ -170,7 +166,9 @@ func (k *lookKind) options(command *cobra.Command, args []string) (map[string]an
 		}
 		value := flagValue(flag)
 		if slices.Contains(pathFlags, flag.Name) {
-			value, failed = absolute(value)
+			var err error
+			value, err = absolute(value)
+			failed = errors.Join(failed, err)
 		}
 		options[flag.Name] = value
 	})
@@ -401,7 +399,7 @@ func shortVersion() string {
 	text := version()
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, setting := range info.Settings {
-			if setting.Key == "vcs.modified" && setting.Value == "true" || setting.Key == "vcs" && setting.Value == "" {
+			if setting.Key == "vcs.modified" && setting.Value == "true" {
 				text = "devel"
 			}
 		}

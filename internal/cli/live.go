@@ -116,9 +116,10 @@ func (v *liveSession) reportCost() {
 		if err != nil {
 			return 0, 0 // the end reports it
 		}
+		thinned := v.session.Thinned()
 		for id, totals := range sum.Methods {
 			calls += totals.Calls
-			if v.session.IsThinned(id) {
+			if thinned[id] {
 				timed += totals.Timed
 			} else {
 				timed += totals.Calls
@@ -413,8 +414,9 @@ func (v *liveSession) readRows() (*liveprobes.Results, []results.Row, error) {
 			return nil, nil, err
 		}
 		rows := contextRows(found.Rows, hasSequences(v.applied.set))
+		thinned := v.session.Thinned()
 		for i := range rows {
-			rows[i].Thinned = v.session.IsThinned(found.Rows[i].SpotName.ID)
+			rows[i].Thinned = thinned[found.Rows[i].SpotName.ID]
 		}
 		return found, rows, nil
 	}
@@ -423,8 +425,9 @@ func (v *liveSession) readRows() (*liveprobes.Results, []results.Row, error) {
 		return nil, nil, err
 	}
 	rows := methodRows(v.session.Methods(), sum.Methods)
+	thinned := v.session.Thinned()
 	for i := range rows {
-		rows[i].Thinned = v.session.IsThinned(rows[i].ID)
+		rows[i].Thinned = thinned[rows[i].ID]
 	}
 	return &liveprobes.Results{Threads: sum.Threads, Dropped: sum.Dropped}, rows, nil
 }

@@ -160,20 +160,7 @@ func (s streams) watchLook(ctx context.Context, client *service.Client, number i
 		return err
 	}
 	defer func() { _ = stream.Close() }()
-	screen := newScreen(s)
-	defer screen.clear()
-	for {
-		event, err := stream.Next()
-		switch {
-		case err != nil:
-			return err
-		case event.Name == service.EventEnd:
-			return endedLook(event)
-		}
-		if err := show(s, screen, event); err != nil {
-			return err
-		}
-	}
+	return s.follow(stream, newScreen(s), func() {})
 }
 
 // printResult prints the result of a look that has ended, or writes it to files.

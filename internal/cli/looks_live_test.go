@@ -18,7 +18,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/session"
 )
 
-// A lookedProgram works when it is told to, and counts its own calls.
+// A lookedProgram works on request, and counts its own calls.
 type lookedProgram struct {
 	*jvmtest.Running
 	t     *testing.T
@@ -51,7 +51,7 @@ func startPacked(t *testing.T, jdk jvmtest.JDK) *lookedProgram {
 }
 
 // work makes the program work, and returns what it has counted meanwhile. It fails if the
-// program has not done what it was told: hooks must not change what a program does.
+// program has not done what was asked: hooks must not change what a program does.
 func (p *lookedProgram) work(rounds int) map[string]uint64 {
 	p.t.Helper()
 	if _, err := fmt.Fprintln(p.Stdin, rounds); err != nil {

@@ -193,7 +193,7 @@ func (s *Service) newLook(request Request, client int) (*Look, context.Context, 
 		return nil, nil, fmt.Errorf("the directory of results: %w", err)
 	}
 	about := Description{
-		Number: number, Kind: request.Kind, Command: s.commandLine(request), PID: request.PID, State: Running, Background: request.Background, Client: client,
+		Number: number, Kind: request.Kind, Command: s.command(request.Kind).Line(request), PID: request.PID, State: Running, Background: request.Background, Client: client,
 		Began: time.Now().Round(time.Millisecond),
 	}
 	discard := func() {
@@ -219,9 +219,14 @@ func (s *Service) newLook(request Request, client int) (*Look, context.Context, 
 	return l, ctx, nil
 }
 
-func (s *Service) commandLine(request Request) string {
-	i := slices.IndexFunc(s.Runner.Commands(), func(c Command) bool { return c.Name == request.Kind })
-	return s.Runner.Commands()[i].Line(request)
+// command returns the command of a kind of look; nil if there is none.
+func (s *Service) command(kind string) *Command {
+	all := s.Runner.Commands()
+	i := slices.IndexFunc(all, func(c Command) bool { return c.Name == kind })
+	if i < 0 {
+		return nil
+	}
+	return &all[i]
 }
 
 // ErrEnding says that a service takes no looks any more.
@@ -539,11 +544,11 @@ func (s *Service) postLook(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Service) readRequest(r *http.Request) (request Request, err error) {
-	i := slices.IndexFunc(s.Runner.Commands(), func(c Command) bool { return c.Name == r.PathValue("kind") })
-	if i < 0 {
+	command := s.command(r.PathValue("kind"))
+	if command == nil {
 		return request, &statusError{http.StatusNotFound, fmt.Errorf("there is no look of the kind %q", r.PathValue("kind"))}
 	}
-	request.Kind = s.Runner.Commands()[i].Name
+	request.Kind = command.Name
 	if err := readBody(r, &request.Options); err != nil {
 		return request, err
 	}
@@ -565,7 +570,7 @@ func (s *Service) readRequest(r *http.Request) (request Request, err error) {
 	if request.PID <= 0 {
 		return request, errors.New("pid is missing: the process number of the JVM")
 	}
-	return request, s.Runner.Commands()[i].check(request.Options)
+	return request, command.check(request.Options)
 }
 
 // readBody reads the body to its end: only then the server notices that the client has gone.

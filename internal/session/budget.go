@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"maps"
 
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
@@ -55,11 +56,11 @@ func (s *Session) Thin(ctx context.Context, changes map[uint32]arena.Probe) erro
 	return s.switchSpots(ctx, changes)
 }
 
-// IsThinned reports whether not all calls were timed that the look wanted timed.
-func (l *Look) IsThinned(id uint32) bool {
+// Thinned returns the ids of hooks that have not timed all calls that the look wanted timed.
+func (l *Look) Thinned() map[uint32]bool {
 	l.looks.lock.Lock()
 	defer l.looks.lock.Unlock()
-	return l.thinned[id]
+	return maps.Clone(l.thinned)
 }
 
 // Notify passes a message to the user of the look.

@@ -186,7 +186,7 @@ func (c *Conn) LoadAgent(ctx context.Context, jar, options string) error {
 	}
 	for began, pause := time.Now(), firstPause; ; pause = min(2*pause, longestPause) {
 		// JDK 17 and older reply that they started an agent, and do not, until they are live.
-		if c.target.started() || c.jvm.Uptime() > bootLimit {
+		if c.jvm.Uptime() > bootLimit || c.target.started() {
 			reply, err := c.Execute(ctx, "load", "instrument", "false", jar+options)
 			if err != nil {
 				return err

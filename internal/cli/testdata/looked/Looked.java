@@ -12,7 +12,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
- * Works when it is told to, in several threads, counts its own calls, and says what it has counted. Another thread is
+ * Works on request, in several threads, counts its own calls, and says what it has counted. Another thread is
  * always busy, with methods that nobody looks at.
  */
 public final class Looked {
