@@ -21,38 +21,34 @@ import (
 type Sample struct {
 	At     time.Time
 	Source Source
-	State  string // such as STATE_RUNNABLE
+	Period time.Duration // time that the sample stands for; 0 if it has the usual period of its source
+	State  string        // such as STATE_RUNNABLE
+	Wait   Wait          // what the thread waits for; Running if that is not known to be a wait
 	Thread *Thread
-	Stack  *Stack
+	Stack  *Stack // without frames if it could not be walked
 }
 
-// A Source is the event type that a sample comes from.
+// A Source is what made the JVM, or the kernel, take a sample.
 type Source uint8
 
-// Java threads that run bytecode and those in native code are sampled separately, each at
-// a rate of its own. Only newer JVMs sample by processor time.
+// The recorder samples Java threads that run bytecode and those in native code separately,
+// each at a rate of its own. Only newer JVMs sample by processor time.
 const (
 	Execution  Source = iota // jdk.ExecutionSample: running Java, by the clock
 	NativeCode               // jdk.NativeMethodSample: in native code, running or waiting
-	CPUTime                  // jdk.CPUTimeSample: by processor time
+	CPUTime                  // jdk.CPUTimeSample, or a sample of the kernel: by processor time
+	WallClock                // a look at a waiting thread, by the clock
 )
-
-// A Thread is a thread of the JVM.
-type Thread struct {
-	JavaID  int64 // 0 if it is not a Java thread
-	OSID    int64
-	Name    string
-	Virtual bool
-}
 
 // A Stack is the call stack of a thread, innermost frame first. Samples of one chunk share
 // their stacks.
 type Stack struct {
 	Frames    []Frame
 	Truncated bool // the outermost frames are missing because the stack was too deep
+	Broken    bool // the outermost frames are missing because the stack could not be walked further
 }
 
-// A Frame is a method on a stack and the position in it.
+// A Frame is a method on a stack, or other code, and the position in it.
 type Frame struct {
 	Method *Method
 	Line   int // 0 if the class file has no line numbers
@@ -60,7 +56,14 @@ type Frame struct {
 	Kind   FrameKind
 }
 
+// IsJava reports whether a frame is that of a method of a class, possibly a native one. Only
+// such a method can get a hook.
+func (f Frame) IsJava() bool { return f.Method != nil && f.Kind.IsJava() }
+
 // A Method is a method on a stack. Frames of one chunk share their methods.
+//
+// In a frame that is not of Java, Class is the library or the part of the JVM, such as
+// libc.so.6, Name the function, "" if it is unknown, and Descriptor is empty.
 type Method struct {
 	Class      string // as class files have it, such as java/util/HashMap
 	Name       string
@@ -74,17 +77,30 @@ func (m *Method) Ref() classfile.MethodRef {
 	return classfile.MethodRef{Class: m.Class, Name: m.Name, Descriptor: m.Descriptor}
 }
 
-// A FrameKind is how the JVM ran a frame when it was sampled.
+// A FrameKind is how a frame ran when it was sampled.
 type FrameKind string
 
-// The kinds of frames that the recorder distinguishes.
+// The kinds of frames of Java methods. The recorder does not distinguish the compilers.
 const (
 	UnknownKind FrameKind = ""
 	Interpreted FrameKind = "interpreted"
-	Compiled    FrameKind = "compiled"
+	Compiled    FrameKind = "compiled" // by any compiler
+	C1          FrameKind = "C1"       // compiled by C1
+	C2          FrameKind = "C2"       // compiled by C2, or another compiler of the last tier
 	Inlined     FrameKind = "inlined"
-	Native      FrameKind = "native"
+	Native      FrameKind = "native" // a native method of a class; its C function is a frame of the kind Library
 )
+
+// The kinds of frames of other code. Only the kernel's samples have them.
+const (
+	Library FrameKind = "library" // a native library
+	VM      FrameKind = "VM"      // the JVM itself: libjvm.so
+	Stub    FrameKind = "stub"    // code that the JVM has generated for itself, such as that which copies arrays
+	Kernel  FrameKind = "kernel"
+)
+
+// IsJava reports whether frames of a kind have a method of a class.
+func (k FrameKind) IsJava() bool { return k != Library && k != VM && k != Stub && k != Kernel }
 
 func (k FrameKind) String() string { return cmp.Or(string(k), "unknown") }
 

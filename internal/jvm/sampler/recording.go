@@ -139,7 +139,7 @@ func (r *recording) poll(ctx context.Context, b *Batch) error {
 // recorder: that is Sonde's work, not the program's.
 func isOurDoing(s jfr.Sample) bool {
 	return s.Stack != nil && slices.ContainsFunc(s.Stack.Frames, func(f jfr.Frame) bool {
-		return f.Method != nil && strings.HasPrefix(f.Method.Class, "jdk/jfr/internal/dcmd/")
+		return f.IsJava() && strings.HasPrefix(f.Method.Class, "jdk/jfr/internal/dcmd/")
 	})
 }
 

@@ -232,9 +232,14 @@ func (t *Table) sumThreads(used map[int64]time.Duration) {
 	})
 }
 
-func topOf(s jfr.Sample) *jfr.Method { return s.Stack.Frames[0].Method }
+func topOf(s jfr.Sample) *jfr.Method {
+	if len(s.Stack.Frames) == 0 {
+		return nil
+	}
+	return s.Stack.Frames[0].Method
+}
 
-// A Path is a way the program got somewhere: the methods of a stack, the innermost
+// A Path is a way the program got somewhere: the Java methods of a stack, the innermost
 // first.
 type Path struct {
 	Methods   []classfile.MethodRef
@@ -253,16 +258,16 @@ func (t *Table) Stacks() []Path {
 		}
 		text.Reset()
 		for _, frame := range s.Stack.Frames {
-			if frame.Method != nil {
+			if frame.IsJava() {
 				text.WriteString(strconv.Itoa(t.names[frame.Method.Ref()]))
+				text.WriteByte(' ')
 			}
-			text.WriteByte(' ')
 		}
 		p := found[text.String()]
 		if p == nil {
 			p = &Path{Truncated: s.Stack.Truncated}
 			for _, frame := range s.Stack.Frames {
-				if frame.Method != nil {
+				if frame.IsJava() {
 					p.Methods = append(p.Methods, frame.Method.Ref())
 				}
 			}

@@ -140,18 +140,6 @@ func TestSharesOfFew(t *testing.T) {
 	}
 }
 
-func TestShadedWaits(t *testing.T) {
-	for name, waits := range map[string]bool{
-		"org/acme/shaded/io/netty/channel/epoll/Native.epollWait": true,
-		"io/netty/channel/epoll/Native.write":                     false,
-		"java/lang/Object.wait0":                                  true,
-	} {
-		if isWait(method(name)) != waits {
-			t.Errorf("%s: %v", name, !waits)
-		}
-	}
-}
-
 // A scene makes samples of stacks written as "outer>inner", each of its own
 // pointers as two chunks of a recording have them.
 type scene struct {

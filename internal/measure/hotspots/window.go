@@ -47,7 +47,7 @@ func (w *Window) Add(at time.Time, samples []jfr.Sample, period time.Duration, t
 	}
 	w.period = period
 	for _, s := range samples {
-		if s.Stack == nil || len(s.Stack.Frames) == 0 || s.Thread == nil {
+		if s.Stack == nil || s.Thread == nil {
 			continue
 		}
 		w.samples = append(w.samples, s)
@@ -153,9 +153,9 @@ func weigh(samples []jfr.Sample, period time.Duration, used map[int64]time.Durat
 	}
 	for _, s := range samples {
 		switch {
-		case s.Source == jfr.Execution:
+		case s.Source == jfr.Execution && s.Wait == jfr.Running:
 			of(s).java++
-		case s.Source == jfr.NativeCode && !isWait(s.Stack.Frames[0].Method):
+		case s.Source == jfr.NativeCode && !waits(s):
 			of(s).native++
 		}
 	}
@@ -169,14 +169,19 @@ func weigh(samples []jfr.Sample, period time.Duration, used map[int64]time.Durat
 	weights = make([]float64, len(samples))
 	for i, s := range samples {
 		switch {
-		case s.Source == jfr.Execution && of(s).idles(s, unit):
+		case waits(s), s.Source == jfr.Execution && of(s).idles(s, unit):
 		case s.Source != jfr.NativeCode:
 			weights[i] = 1
-		case !isWait(s.Stack.Frames[0].Method):
+		default:
 			weights[i] = of(s).nativeWeight(unit, most)
 		}
 	}
 	return weights, unit
+}
+
+// waits reports whether the thread of a sample is known to wait.
+func waits(s jfr.Sample) bool {
+	return s.Wait != jfr.Running || s.Source == jfr.NativeCode && s.Stack.WaitIn() != jfr.Running
 }
 
 // unitOf returns the processor time that a sample of Java code represents: more than the period if
@@ -215,7 +220,7 @@ func (t *tally) nativeWeight(unit time.Duration, most float64) float64 {
 // threads as runnable that wait inside the JVM. The flight recorder distinguishes them itself; its
 // frames have a kind.
 func (t *tally) idles(s jfr.Sample, unit time.Duration) bool {
-	return s.Stack.Frames[0].Kind == jfr.UnknownKind && t.timed && float64(t.used) < idle*float64(t.java)*float64(unit)
+	return len(s.Stack.Frames) > 0 && s.Stack.Frames[0].Kind == jfr.UnknownKind && t.timed && float64(t.used) < idle*float64(t.java)*float64(unit)
 }
 
 // key identifies a thread, also a virtual one.
@@ -226,47 +231,10 @@ func key(t *jfr.Thread) int64 {
 	return -1 - t.OSID
 }
 
-// waits are native methods that only wait: for events, connections, other threads or processes.
-// Methods that may also work, such as reads, are not listed: their weight comes from processor time.
-var waits = map[string][]string{
-	"java/lang/Object":                        {"wait", "wait0"},
-	"java/lang/Thread":                        {"sleep", "sleep0", "sleepNanos0", "yield0"},
-	"java/lang/ref/Reference":                 {"waitForReferencePendingList"},
-	"java/lang/ProcessHandleImpl":             {"waitForProcessExit0"},
-	"java/lang/UNIXProcess":                   {"waitForProcessExit"},
-	"java/net/PlainSocketImpl":                {"socketAccept"},
-	"java/net/PlainDatagramSocketImpl":        {"receive0", "peekData"},
-	"jdk/internal/misc/Unsafe":                {"park"},
-	"sun/misc/Unsafe":                         {"park"},
-	"sun/nio/ch/EPoll":                        {"wait"},
-	"sun/nio/ch/EPollArrayWrapper":            {"epollWait"},
-	"sun/nio/ch/EPollPort":                    {"epollWait"},
-	"sun/nio/ch/Net":                          {"poll", "accept", "pollConnect"},
-	"sun/nio/ch/ServerSocketChannelImpl":      {"accept0"},
-	"sun/nio/fs/LinuxWatchService":            {"poll"},
-	"io/netty/channel/epoll/Native":           {"epollWait", "epollWait0", "epollBusyWait0"},
-	"io/netty/channel/uring/Native":           {"ioUringEnter"},
-	"io/netty/incubator/channel/uring/Native": {"ioUringEnter"},
-}
-
-// isWait reports whether a method only waits. Shaded copies of a library count as the library.
-func isWait(m *jfr.Method) bool {
-	if m == nil {
-		return false
-	}
-	if slices.Contains(waits[m.Class], m.Name) {
-		return true
-	}
-	if at := strings.Index(m.Class, "/io/netty/"); at >= 0 {
-		return isWait(&jfr.Method{Class: m.Class[at+1:], Name: m.Name})
-	}
-	return false
-}
-
 // WithoutHooks returns samples without the frames of Sonde's hooks and what those call.
 func WithoutHooks(samples []jfr.Sample) []jfr.Sample {
 	isHook := func(f jfr.Frame) bool {
-		return f.Method != nil && agent.IsHookClass(f.Method.Class)
+		return f.IsJava() && agent.IsHookClass(f.Method.Class)
 	}
 	for i, s := range samples {
 		if s.Stack == nil || !slices.ContainsFunc(s.Stack.Frames, isHook) {

@@ -104,7 +104,7 @@ func (p *peek) isOver(took time.Duration) bool {
 func (p *peek) count(frames []jfr.Frame, runs bool) {
 	root := -1
 	for i, f := range frames {
-		if f.Method != nil && p.isRoot(f.Method.Class, f.Method.Name) {
+		if f.IsJava() && p.isRoot(f.Method.Class, f.Method.Name) {
 			root = i
 		}
 	}
@@ -115,7 +115,7 @@ func (p *peek) count(frames []jfr.Frame, runs bool) {
 	if runs {
 		classes := make(map[string]bool)
 		for _, f := range frames[:min(near, len(frames))] {
-			if f.Method != nil {
+			if f.IsJava() {
 				classes[f.Method.Class] = true
 			}
 		}
@@ -123,7 +123,7 @@ func (p *peek) count(frames []jfr.Frame, runs bool) {
 	}
 	met := make(map[classfile.MethodRef]bool)
 	for _, f := range frames[:root] {
-		if f.Method != nil {
+		if f.IsJava() {
 			met[classfile.MethodRef{Class: f.Method.Class, Name: f.Method.Name}] = true
 		}
 	}

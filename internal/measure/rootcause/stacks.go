@@ -51,7 +51,7 @@ func (s *stacks) add(stack *jfr.Stack) {
 	var callee *classfile.MethodRef
 	var inlined []string // classes of frames that are inlined into the next one that is not
 	for _, frame := range stack.Frames {
-		if frame.Method == nil {
+		if !frame.IsJava() {
 			continue
 		}
 		if !isComplete {
@@ -69,7 +69,7 @@ func (s *stacks) add(stack *jfr.Stack) {
 		case jfr.Inlined:
 			s.kinds[m].inlined++
 			inlined = append(inlined, m.Class)
-		case jfr.Compiled:
+		case jfr.Compiled, jfr.C1, jfr.C2:
 			s.kinds[m].apart++
 			addTo(s.code, m.Class, m)
 		}

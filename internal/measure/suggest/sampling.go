@@ -172,16 +172,13 @@ func weightOf(paths []hotspots.Path) (whole float64) {
 	return whole
 }
 
-// ownThreads are prefixes of the names of threads of the JVM and of Sonde.
-var ownThreads = []string{
-	"sonde-", "Attach Listener", "Signal Dispatcher", "JFR ", "Reference Handler", "Finalizer", "Common-Cleaner", "Notification Thread", "Service Thread",
-	"Monitor Deflation Thread", "C1 CompilerThread", "C2 CompilerThread", "process reaper",
-}
+// ownThreads are prefixes of the names of threads of Sonde, and of the JDK.
+var ownThreads = []string{"sonde-", "JFR ", "Reference Handler", "Finalizer", "Common-Cleaner", "process reaper"}
 
 // isOfProgram reports whether a sample is of a thread of the program, and not of the JVM or
 // Sonde.
 func isOfProgram(s jfr.Sample) bool {
-	if s.Thread == nil || s.Stack == nil || len(s.Stack.Frames) == 0 {
+	if s.Thread == nil || s.Stack == nil || len(s.Stack.Frames) == 0 || s.Thread.Kind() != jfr.ProgramThread {
 		return false
 	}
 	if slices.ContainsFunc(ownThreads, func(name string) bool { return strings.HasPrefix(s.Thread.Name, name) }) {
@@ -196,7 +193,7 @@ type inlining map[classfile.MethodRef]struct{ seen, inlined int }
 
 func (in inlining) add(s jfr.Sample) {
 	for _, frame := range s.Stack.Frames {
-		if frame.Method == nil {
+		if !frame.IsJava() {
 			continue
 		}
 		m := frame.Method.Ref()
@@ -252,7 +249,7 @@ func (q *queue) add(s jfr.Sample) {
 	var between []string // methods of the JDK below the program's
 	var first *classfile.MethodRef
 	for _, frame := range s.Stack.Frames {
-		if frame.Method == nil {
+		if !frame.IsJava() {
 			continue
 		}
 		m := anyOverload(frame.Method.Ref())
