@@ -3,6 +3,7 @@ package jfr
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -16,13 +17,43 @@ type chunk struct {
 	live   bool  // more may come
 	since  int64 // samples taken before this time, in ns since 1970, are left out
 
+	recording *Recording // that a file contains; nil in a repository
+	waits     bool       // events about waiting threads are read
+
 	meta  metadata
 	pools map[int64]map[uint64][]byte // bytes from the start of a value on, by its type and its key
 	shared
 	held []rawSample
 
+	indexed, values int // bytes of checkpoints and number of values in the pools
+	made            int // bytes of what was made from them
+
 	out  *Batch
 	lost [len(countedLosses)]int64 // since the last report
+}
+
+// What a chunk may take. The chunks of a JVM have a tenth of that; others may be made to exhaust
+// the memory.
+const (
+	maxIndexed = 256 << 20
+	maxValues  = 2 << 20
+	maxMade    = 256 << 20
+)
+
+// makes reports whether there is room for bytes of something that is made from the bytes of the chunk.
+func (ch *chunk) makes(bytes int) bool {
+	ch.made += bytes
+	if ch.made > maxMade {
+		ch.lost[lostRoom]++
+		return false
+	}
+	return true
+}
+
+// isRead reports whether events of a type are read.
+func (ch *chunk) isRead(id int64) bool {
+	t := ch.meta[id]
+	return t != nil && t.event && !t.broken && t.reader != nil && id != metadataEvent && id != checkpointEvent
 }
 
 func newChunk(h header, file string) *chunk {
@@ -95,6 +126,9 @@ func (ch *chunk) learn(p piece, offsets []int) {
 //	long start, long duration, long distance to the checkpoint before, byte kind,
 //	int count, count × (long type, int count, count × (long key, value))
 func (ch *chunk) index(c cursor) error {
+	if ch.indexed += len(c.data); ch.indexed > maxIndexed {
+		return errors.New("checkpoint: the chunk has too many of them")
+	}
 	c.long()
 	c.long()
 	c.long()
@@ -120,6 +154,9 @@ func (ch *chunk) index(c cursor) error {
 			t.skip(&c)
 			if c.short {
 				break
+			}
+			if ch.values++; ch.values > maxValues {
+				return errors.New("checkpoint: the chunk has too many values")
 			}
 			// A later value replaces an earlier one: threads change their names.
 			ch.pools[id][key] = c.data[at:]
@@ -167,6 +204,7 @@ const (
 	lostDamaged
 	lostBytes
 	lostSamples
+	lostRoom
 )
 
 var countedLosses = [...]struct {
@@ -178,6 +216,7 @@ var countedLosses = [...]struct {
 	lostDamaged: {Unresolved, "%d events unresolved: they are shorter than their fields"},
 	lostBytes:   {LostByJVM, "the JVM had no room for %d bytes of events"},
 	lostSamples: {LostSamples, "the JVM had no room for %d samples of processor time"},
+	lostRoom:    {Unresolved, "%d stacks, methods or threads unresolved: the chunk has too many of them"},
 }
 
 // report adds the counted losses to the batch and resets the counts.

@@ -1,6 +1,9 @@
 package jfr
 
-import "unicode/utf16"
+import (
+	"strings"
+	"unicode/utf16"
+)
 
 // A cursor reads the values of a chunk. Past the end of the bytes it reads zeros and is
 // short from then on, so a caller checks once, at the end.
@@ -80,25 +83,31 @@ const (
 	textLatin1
 )
 
-// text reads a string. For a string in the pool it returns the key only.
+// maxText bounds the characters of a string. Names in class files are shorter.
+const maxText = 1 << 16
+
+// text reads a string, as far as maxText. For a string in the pool it returns the key only.
 func (c *cursor) text() (s string, key uint64, pooled bool) {
 	switch c.byte() {
 	case textNull, textEmpty:
 	case textPooled:
 		return "", c.long(), true
 	case textUTF8:
-		return string(c.take(c.count())), 0, false
+		bytes := c.take(c.count())
+		return strings.ToValidUTF8(string(bytes[:min(len(bytes), maxText)]), ""), 0, false
 	case textLatin1:
 		bytes := c.take(c.count())
-		runes := make([]rune, len(bytes))
-		for i, b := range bytes {
-			runes[i] = rune(b)
+		runes := make([]rune, min(len(bytes), maxText))
+		for i := range runes {
+			runes[i] = rune(bytes[i])
 		}
 		return string(runes), 0, false
 	case textChars:
-		chars := make([]uint16, c.count())
-		for i := range chars {
-			chars[i] = uint16(c.long())
+		var chars []uint16
+		for range c.count() {
+			if char := uint16(c.long()); len(chars) < maxText {
+				chars = append(chars, char)
+			}
 		}
 		return string(utf16.Decode(chars)), 0, false
 	default:

@@ -53,8 +53,41 @@ func TestEventsAsTheJDKReadsThem(t *testing.T) {
 			}
 			compareCounts(t, jdk, path, counts)
 			compareValues(t, jdk, path, ours)
+			compareFile(t, jdk, path, all.Samples, counts)
 		})
 	}
+}
+
+// compareFile reads a recording as a file: it must have the same samples as its chunks, the waits that
+// were recorded, and what the JVM recorded about itself.
+func compareFile(t *testing.T, jdk jvmtest.JDK, path string, want []Sample, counts map[string]int) {
+	t.Helper()
+	var samples []Sample
+	waits := map[Wait]int{}
+	r, err := ReadFile(t.Context(), path, true, func(more []Sample) {
+		for _, s := range more {
+			if s.Source == WallClock {
+				waits[s.Wait]++
+			} else {
+				samples = append(samples, s)
+			}
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.EqualFunc(samples, want, func(a, b Sample) bool { return spellSample(a) == spellSample(b) }) {
+		t.Errorf("the file has %d samples, its chunks %d, or some differ", len(samples), len(want))
+	}
+	for wait, event := range map[Wait]string{Monitor: "jdk.JavaMonitorEnter", Notification: "jdk.JavaMonitorWait", Parked: "jdk.ThreadPark", Sleeping: "jdk.ThreadSleep"} {
+		if waits[wait] != counts[event] {
+			t.Errorf("%d waits for %s, want the %d events %s", waits[wait], wait, counts[event], event)
+		}
+	}
+	if r.PID == 0 || r.Main != "Busy" || !strings.HasPrefix(r.JDK, jdk.Version) || r.Period != 10*time.Millisecond || len(r.Times) == 0 || !r.From.Before(r.To) {
+		t.Errorf("the recording is %+v, want that of Busy on %s with a period of 10 ms", r, jdk.Version)
+	}
+	t.Logf("%d samples, waits %v, %d threads with times", len(samples), waits, len(r.Times))
 }
 
 // samples are the events whose values are compared.

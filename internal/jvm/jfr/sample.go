@@ -15,41 +15,72 @@ var eventReaders = map[string]eventReader{
 	"jdk.CPUTimeSample":      readSample(CPUTime),
 	"jdk.DataLoss":           readNotice(lostBytes),
 	"jdk.CPUTimeSamplesLost": readNotice(lostSamples),
+
+	"jdk.JVMInformation": readJVM,
+	"jdk.CPUInformation": readProcessors,
+	"jdk.ActiveSetting":  readSetting,
+	"jdk.ThreadCPULoad":  readLoad,
+
+	"jdk.JavaMonitorEnter": readWait(Monitor),
+	"jdk.JavaMonitorWait":  readWait(Notification),
+	"jdk.ThreadPark":       readWait(Parked),
+	"jdk.ThreadSleep":      readWait(Sleeping),
+	"jdk.SocketRead":       readWait(IO),
+	"jdk.SocketWrite":      readWait(IO),
+	"jdk.FileRead":         readWait(IO),
+	"jdk.FileWrite":        readWait(IO),
+	"jdk.FileForce":        readWait(IO),
 }
 
 // A rawSample is a sample whose thread, stack and state are not looked up yet.
 type rawSample struct {
 	source               Source
+	wait                 Wait
 	nanos                int64
+	period               int64 // in ns; 0 if it has none
 	thread, stack, state value
 }
 
 // readSample emits a sample, or holds it back if its stack may come with the next flush.
 func readSample(source Source) eventReader {
 	return func(ch *chunk, t *typeDef, body []byte) {
-		c := cursor{data: body}
-		raw := rawSample{source: source}
-		for f, v := range ch.fields(t, &c) {
-			switch f.name {
-			case "startTime":
-				raw.nanos = ch.header.nanos(v.int())
-			case "sampledThread", "eventThread":
-				raw.thread = v
-			case "stackTrace":
-				raw.stack = v
-			case "state":
-				raw.state = v
-			}
+		ch.readSample(t, body, rawSample{source: source})
+	}
+}
+
+// readWait emits a wait as a sample of the period that it lasted.
+func readWait(wait Wait) eventReader {
+	return func(ch *chunk, t *typeDef, body []byte) {
+		if ch.waits {
+			ch.readSample(t, body, rawSample{source: WallClock, wait: wait})
 		}
-		switch {
-		case c.short:
-			ch.lost[lostDamaged]++
-		case raw.nanos < ch.since:
-		case ch.live && !ch.isResolved(&raw):
-			ch.held = append(ch.held, raw)
-		default:
-			ch.emit(&raw)
+	}
+}
+
+func (ch *chunk) readSample(t *typeDef, body []byte, raw rawSample) {
+	c := cursor{data: body}
+	for f, v := range ch.fields(t, &c) {
+		switch f.name {
+		case "startTime":
+			raw.nanos = ch.header.nanos(v.int())
+		case "sampledThread", "eventThread":
+			raw.thread = v
+		case "stackTrace":
+			raw.stack = v
+		case "state":
+			raw.state = v
+		case "duration", "samplingPeriod":
+			raw.period = max(0, ch.header.span(v.int()))
 		}
+	}
+	switch {
+	case c.short:
+		ch.lost[lostDamaged]++
+	case raw.nanos < ch.since:
+	case ch.live && !ch.isResolved(&raw):
+		ch.held = append(ch.held, raw)
+	default:
+		ch.emit(&raw)
 	}
 }
 
@@ -80,6 +111,8 @@ func (ch *chunk) emit(raw *rawSample) {
 	ch.out.Samples = append(ch.out.Samples, Sample{
 		At:     time.Unix(0, raw.nanos),
 		Source: raw.source,
+		Period: time.Duration(raw.period),
+		Wait:   raw.wait,
 		State:  ch.state(raw.state),
 		Thread: ch.thread(raw.thread),
 		Stack:  ch.stack(raw.stack),
@@ -124,7 +157,7 @@ var (
 )
 
 // once returns the object that a value describes: from the map, or made and put there.
-// make returns the zero value if the chunk does not hold the value, or not yet.
+// make returns the zero value if the chunk does not hold the value, or not yet, or has no room for it.
 func once[T comparable](known map[uint64]T, v value, make func(value) T) T {
 	key, pooled := v.isPooled()
 	if made, ok := known[key]; ok && pooled {
@@ -132,7 +165,7 @@ func once[T comparable](known map[uint64]T, v value, make func(value) T) T {
 	}
 	made := make(v)
 	var none T
-	if pooled && made != none {
+	if pooled && (made != none || !v.chunk.live && v.chunk.holds(v)) {
 		known[key] = made
 	}
 	return made
@@ -142,7 +175,7 @@ func once[T comparable](known map[uint64]T, v value, make func(value) T) T {
 func (ch *chunk) stack(v value) *Stack { return cmp.Or(once(ch.stacks, v, ch.makeStack), noStack) }
 
 func (ch *chunk) makeStack(v value) *Stack {
-	if !v.isStruct() {
+	if !v.isStruct() || !ch.makes(methodBytes) {
 		return nil
 	}
 	s := &Stack{}
@@ -157,12 +190,22 @@ func (ch *chunk) makeStack(v value) *Stack {
 	return s
 }
 
+// What a frame, and a stack, method or thread without its frames and texts, takes in memory.
+const (
+	frameBytes  = 40
+	methodBytes = 80
+)
+
 func (ch *chunk) frames(array value) []Frame {
 	if array.kind() != kindArray || array.field.pooled {
 		return nil
 	}
 	c := cursor{data: array.data}
-	frames := make([]Frame, c.count())
+	n := c.count()
+	if !ch.makes(n * frameBytes) {
+		return nil
+	}
+	frames := make([]Frame, n)
 	for i := range frames {
 		frame := &frames[i]
 		frame.Method = noMethod
@@ -183,7 +226,7 @@ func (ch *chunk) frames(array value) []Frame {
 }
 
 func makeMethod(v value) *Method {
-	if !v.isStruct() {
+	if !v.isStruct() || !v.chunk.makes(methodBytes) {
 		return nil
 	}
 	m := &Method{}
@@ -199,6 +242,7 @@ func makeMethod(v value) *Method {
 			m.Modifiers = int(field.int())
 		}
 	}
+	v.chunk.makes(len(m.Class) + len(m.Name) + len(m.Descriptor))
 	return m
 }
 
@@ -233,7 +277,7 @@ func makeFrameKind(v value) FrameKind {
 func (ch *chunk) thread(v value) *Thread { return cmp.Or(once(ch.threads, v, makeThread), noThread) }
 
 func makeThread(v value) *Thread {
-	if !v.isStruct() {
+	if !v.isStruct() || !v.chunk.makes(methodBytes) {
 		return nil
 	}
 	t := &Thread{}
@@ -255,6 +299,7 @@ func makeThread(v value) *Thread {
 	if t.JavaID == 0 && t.Name == "" {
 		t.Name = osName
 	}
+	v.chunk.makes(len(t.Name))
 	return t
 }
 

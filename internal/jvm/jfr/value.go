@@ -1,6 +1,10 @@
 package jfr
 
-import "iter"
+import (
+	"encoding/binary"
+	"iter"
+	"math"
+)
 
 // A value is a field of an event, or a part of one. It refers to the bytes of its chunk and
 // is decoded on demand.
@@ -92,6 +96,15 @@ func (v value) int() int64 {
 		return int64(c.long())
 	}
 	return 0
+}
+
+// float returns the value of a float, and 0 for other kinds.
+func (v value) float() float64 {
+	v = v.resolve()
+	if v.kind() != kindFloat || len(v.data) < 4 {
+		return 0
+	}
+	return float64(math.Float32frombits(binary.BigEndian.Uint32(v.data)))
 }
 
 func (v value) bool() bool { return v.int() != 0 }
