@@ -58,12 +58,15 @@ func ReadFile(ctx context.Context, path string, waits bool, use func([]Sample)) 
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is not a file: name a flight recording, as jcmd PID JFR.dump writes it", path)
 	}
+	return read(ctx, file, info.Size(), filepath.Base(path), waits, use)
+}
+
+func read(ctx context.Context, file io.ReaderAt, size int64, name string, waits bool, use func([]Sample)) (*Recording, error) {
 	r := &fileReader{
-		ctx:       ctx,
 		Recording: &Recording{Times: map[int64]time.Duration{}, loaded: map[int64]int64{}, processors: 1, loadPeriod: usualLoadPeriod},
-		file:      file, name: filepath.Base(path), waits: waits, use: use,
+		ctx:       ctx, file: file, name: name, waits: waits, use: use,
 	}
-	if err := r.read(info.Size()); err != nil {
+	if err := r.read(size); err != nil {
 		return nil, err
 	}
 	return r.Recording, nil

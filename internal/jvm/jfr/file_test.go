@@ -2,27 +2,17 @@ package jfr
 
 import (
 	"bytes"
-	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 )
 
-func saved(t testing.TB, data []byte) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "saved.jfr")
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
-// readSaved reads a file with these bytes.
-func readSaved(t testing.TB, data []byte) (*Recording, []Sample, error) {
+// readBytes reads a file with these bytes.
+func readBytes(t testing.TB, data []byte) (*Recording, []Sample, error) {
 	t.Helper()
 	var samples []Sample
-	r, err := ReadFile(t.Context(), saved(t, data), true, func(more []Sample) { samples = append(samples, more...) })
+	r, err := read(t.Context(), bytes.NewReader(data), int64(len(data)), "saved.jfr", true, func(more []Sample) { samples = append(samples, more...) })
 	return r, samples, err
 }
 
@@ -49,7 +39,7 @@ func TestFilesOfSeveralChunks(t *testing.T) {
 		{"a chunk without events", join(chunk, chunk[:headerSize]), 3, "before its chunk"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			r, samples, err := readSaved(t, test.data)
+			r, samples, err := readBytes(t, test.data)
 			if err != nil || len(samples) != test.samples {
 				t.Fatalf("%d samples, error %v, want %d samples", len(samples), err, test.samples)
 			}
@@ -69,7 +59,7 @@ func TestFilesOfSeveralChunks(t *testing.T) {
 
 func TestFilesThatAreNoRecordings(t *testing.T) {
 	for name, data := range map[string]string{"empty": "", "text": strings.Repeat("text ", 100), "version": string(otherVersion(syntheticChunk()))} {
-		r, _, err := readSaved(t, []byte(data))
+		r, _, err := readBytes(t, []byte(data))
 		if name == "empty" {
 			if err != nil || !r.From.IsZero() {
 				t.Errorf("an empty file: %+v, %v", r, err)
@@ -129,7 +119,7 @@ func TestChunksThatExhaustMemory(t *testing.T) {
 	})
 	w.header(int64(len(w.b)), checkpoint, metadata, stateFinished)
 	made, known := 0, map[*Method]bool{}
-	r, err := ReadFile(t.Context(), saved(t, w.b), false, func(samples []Sample) {
+	r, err := read(t.Context(), bytes.NewReader(w.b), int64(len(w.b)), "", false, func(samples []Sample) {
 		for _, s := range samples {
 			for _, f := range s.Stack.Frames {
 				if made += frameBytes; !known[f.Method] {
@@ -151,7 +141,7 @@ func FuzzFile(f *testing.F) {
 	f.Add(chunk)
 	f.Add(append(bytes.Clone(chunk), chunk...))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		r, samples, err := readSaved(t, data)
+		r, samples, err := readBytes(t, data)
 		if err == nil && (len(samples) > len(data) || len(r.Losses) > maxLosses) {
 			t.Errorf("%d samples and %d losses in %d bytes", len(samples), len(r.Losses), len(data))
 		}
