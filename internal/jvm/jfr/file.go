@@ -64,7 +64,7 @@ func ReadFile(ctx context.Context, path string, waits bool, use func([]Sample)) 
 func read(ctx context.Context, file io.ReaderAt, size int64, name string, waits bool, use func([]Sample)) (*Recording, error) {
 	r := &fileReader{
 		Recording: &Recording{Times: map[int64]time.Duration{}, loaded: map[int64]int64{}, processors: 1, loadPeriod: usualLoadPeriod},
-		ctx:       ctx, file: file, name: name, waits: waits, use: use,
+		ctx:       ctx, file: file, name: name, waits: waits, use: use, buffer: bufio.NewReaderSize(nil, 256<<10),
 	}
 	if err := r.read(size); err != nil {
 		return nil, err
@@ -80,7 +80,9 @@ type fileReader struct {
 	name  string
 	waits bool
 	use   func([]Sample)
-	event []byte // reused
+
+	buffer *bufio.Reader
+	event  []byte // reused
 }
 
 func (r *fileReader) read(size int64) error {
@@ -203,7 +205,8 @@ func (r *fileReader) learn(ch *chunk, at, end int64) error {
 // there is none.
 func (r *fileReader) scan(from, to int64, wanted func(id int64) bool, visit func(at, id int64, event []byte, body int)) (damaged int64, err error) {
 	const headBytes = 18 // two integers
-	in := bufio.NewReaderSize(io.NewSectionReader(r.file, from, to-from), 1<<20)
+	in := r.buffer
+	in.Reset(io.NewSectionReader(r.file, from, to-from))
 	for at := from; at < to; {
 		if err := r.ctx.Err(); err != nil {
 			return at, err
