@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -97,7 +98,9 @@ func Open(pid int, o Options) (*Events, error) {
 
 // start opens the rings and the events of all threads. Samples that arrive meanwhile are not used.
 func (e *Events) start() (err error) {
-	if e.tasks, err = os.Open(fmt.Sprintf("/proc/%d/task", e.pid)); err != nil {
+	if e.tasks, err = os.Open(fmt.Sprintf("/proc/%d/task", e.pid)); isRefused(err) {
+		return e.explain(err)
+	} else if err != nil {
 		return e.ended(err)
 	}
 	if err := e.openRings(); err != nil {
@@ -244,11 +247,9 @@ func (e *Events) follow() error {
 		}
 	}
 	e.suspects = suspects
-	for tid, sure := range e.threads {
-		if !listed[tid] && sure < before {
-			e.forget(tid)
-		}
-	}
+	// The record of a thread's end can be lost.
+	maps.DeleteFunc(e.threads, func(tid int, sure uint64) bool { return !listed[tid] && sure < before })
+	maps.DeleteFunc(e.sampledBy, func(key threadOnCPU, _ uint64) bool { return !listed[key.tid] })
 	return nil
 }
 
@@ -323,23 +324,22 @@ func (e *Events) drain(yield func(*Sample)) (lost int, err error) {
 	for i := range e.processors {
 		heads[i] = e.processors[i].written()
 	}
-	var failed []error
 	e.changes = e.changes[:0]
 	for i := range e.processors {
-		err := e.processors[i].read(heads[i], func(kind uint32, body []byte) error {
+		malformed := e.processors[i].read(heads[i], func(kind uint32, body []byte) error {
 			n, err := e.record(kind, body, yield)
 			lost += n
 			return err
 		})
-		if err != nil {
-			failed = append(failed, e.obstacle(ErrMalformed, fmt.Sprintf("processor %d", e.processors[i].number), err))
+		if malformed != nil {
+			err = e.obstacle(ErrMalformed, fmt.Sprintf("all records of processor %d up to now are skipped", e.processors[i].number), malformed)
 		}
 	}
 	slices.SortStableFunc(e.changes, func(a, b change) int { return cmp.Compare(a.at, b.at) })
 	for _, c := range e.changes {
 		e.apply(c)
 	}
-	return lost, errors.Join(failed...)
+	return lost, err
 }
 
 // record handles one record, and returns how many samples the kernel reports as lost.
@@ -378,9 +378,9 @@ func (e *Events) isFirst(s *Sample) bool {
 		return true
 	}
 	key := threadOnCPU{s.TID, s.CPU}
-	other := e.sampledBy[key]
-	e.sampledBy[key] = s.event
-	if other == 0 || other == s.event {
+	other, sampled := e.sampledBy[key]
+	if !sampled || other == s.event {
+		e.sampledBy[key] = s.event
 		return true
 	}
 	newer := max(s.event, other)
@@ -393,24 +393,20 @@ func (e *Events) isFirst(s *Sample) bool {
 	return s.event != newer
 }
 
-// apply notes a thread that was created or that has ended.
+// apply notes a thread that was created or that has ended. TIDs are used again, so what is older than the
+// events of a thread is about another thread, or about the time before they were opened.
 func (e *Events) apply(c change) {
-	if c.ended {
-		e.forget(c.tid)
+	if sure, known := e.threads[c.tid]; known && sure >= c.at {
 		return
 	}
-	e.forget(c.tid)
-	if sure, known := e.threads[c.creator]; known && c.at > sure {
-		e.threads[c.tid] = c.at
-	}
-}
-
-func (e *Events) forget(tid int) {
-	delete(e.threads, tid)
+	delete(e.threads, c.tid)
 	if len(e.sampledBy) > 0 {
 		for _, p := range e.processors {
-			delete(e.sampledBy, threadOnCPU{tid, p.number})
+			delete(e.sampledBy, threadOnCPU{c.tid, p.number})
 		}
+	}
+	if sure, known := e.threads[c.creator]; known && c.at > sure && !c.ended {
+		e.threads[c.tid] = c.at
 	}
 }
 

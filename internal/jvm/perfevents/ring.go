@@ -31,14 +31,14 @@ func (r *ring) read(head uint64, yield func(kind uint32, body []byte) error) err
 	for tail != head && err == nil {
 		left := head - tail
 		if left > size || left < headerSize || tail%headerSize != 0 {
-			err = fmt.Errorf("%w: %d bytes at %d, in a ring of %d", ErrMalformed, left, tail, size)
+			err = fmt.Errorf("%d bytes at %d, in a ring of %d", left, tail, size)
 			break
 		}
 		at := tail % size
 		header := r.data[at : at+headerSize]
 		kind, length := binary.NativeEndian.Uint32(header), uint64(binary.NativeEndian.Uint16(header[6:]))
 		if length < headerSize || length > left || length%headerSize != 0 {
-			err = fmt.Errorf("%w: kind %d, %d bytes of %d", ErrMalformed, kind, length, left)
+			err = fmt.Errorf("a record of kind %d with %d bytes, where %d were written", kind, length, left)
 			break
 		}
 		record := r.data[at:min(at+length, size)]
@@ -100,7 +100,7 @@ func (f *fields) pair() (first, second int) {
 // err returns an error if the record was too short.
 func (f *fields) err(kind string) error {
 	if f.short {
-		return fmt.Errorf("%w: a %s is too short", ErrMalformed, kind)
+		return fmt.Errorf("a %s is too short", kind)
 	}
 	return nil
 }
@@ -124,7 +124,8 @@ func (s *Sample) decode(body []byte, callchain bool) error {
 	s.CPU, _ = f.pair()
 	s.Period = time.Duration(f.uint64())
 	if callchain {
-		for range min(f.uint64(), uint64(len(f.rest)/8)+1) { // one more finds that the record is too short
+		n := f.uint64()
+		for range min(n, uint64(len(f.rest)/8)+1) { // one more finds that the record is too short
 			if ip := f.uint64(); ip < lowestMarker {
 				s.Kernel = append(s.Kernel, ip)
 			}
