@@ -233,7 +233,7 @@ func TestTheRecorderIsNotStartedWhereItDisturbs(t *testing.T) {
 			disturbs := jdk.Major < 21
 			check := func(byDumps bool) {
 				t.Helper()
-				s, err := Start(t.Context(), p.PID, Options{})
+				s, err := startInside(t.Context(), p.PID, Options{})
 				if err != nil {
 					t.Fatal(err)
 				}

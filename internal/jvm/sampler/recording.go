@@ -30,6 +30,8 @@ const (
 	// DefaultPeriod is the period of the JDK's own default recording, so that a running one does
 	// not sample more often.
 	DefaultPeriod = 20 * time.Millisecond
+	// DefaultKernelPeriod is the period of the kernel's samples: of the processor time of a thread.
+	DefaultKernelPeriod = 10 * time.Millisecond
 	// lease is the duration of a recording that is not renewed. A killed Sonde cannot end its
 	// recording, so the JVM does.
 	lease = 10 * time.Minute

@@ -1,6 +1,7 @@
-// Package sampler makes a JVM sample itself: with its flight recorder, or with thread dumps where the
-// recorder cannot be used or would slow the program. Both are requested over the attach socket; no
-// agent is loaded.
+// Package sampler samples a JVM. The kernel interrupts the running threads, and their stacks are walked
+// from outside: nothing in the JVM changes. Where the kernel does not permit that, the JVM samples
+// itself: with its flight recorder, or with thread dumps where the recorder cannot be used or would
+// slow the program. Both are requested over the attach socket; no agent is loaded.
 //
 // A recording that Sonde starts is named after the process that started it, so that the recordings of a killed
 // Sonde can be distinguished from those in use. It holds nothing but samples, keeps little on disk,
@@ -23,10 +24,10 @@ import (
 
 // Options configure a Sampler. The zero value is the default of `sonde hot`.
 type Options struct {
-	Period  time.Duration // between two samples of a thread; 0 for DefaultPeriod, or DefaultSpacing of thread dumps
-	CPUTime bool          // sample by processor time, which the JVM calls experimental
+	Period  time.Duration // between two samples of a thread; 0 for the default of the source
+	CPUTime bool          // the recorder samples by processor time, which the JVM calls experimental; the kernel always does
 	Source  Source
-	Waiting bool // thread dumps only: include waiting threads, with their state
+	Waiting bool // kernel and thread dumps only: include waiting threads, with their state
 }
 
 // A Source is where samples come from.
@@ -34,12 +35,17 @@ type Source int
 
 // The sources of samples.
 const (
-	// Undisturbed is the flight recorder, or thread dumps if it cannot be used or if starting
-	// it would disturb the program (discardsCode).
+	// Undisturbed is the kernel. Where it cannot be used, it is the flight recorder, or thread dumps if
+	// that cannot be used either or if starting it would disturb the program (discardsCode).
 	Undisturbed Source = iota
+	Kernel
 	FlightRecorder
 	ThreadDumps
 )
+
+func (s Source) String() string {
+	return [...]string{"undisturbed", "kernel", "flight recorder", "thread dumps"}[s]
+}
 
 // discardsCode reports whether starting the flight recorder makes a JVM discard all compiled code, so
 // that samples show the interpreter for many seconds: the recorder redefines classes, and before
@@ -58,14 +64,17 @@ type Batch struct {
 	Samples []jfr.Sample
 	Period  time.Duration           // that one sample of a thread stands for
 	Times   map[int64]time.Duration // processor time of each thread since its start, by its number in the JVM's namespace
+	Lost    int                     // samples that were taken and could not be kept
 	Notes   []string                // messages to the user, each reported once
 }
 
-// A Sampler makes one JVM sample itself. It is not safe for concurrent use.
+// A Sampler samples one JVM. It is not safe for concurrent use.
 type Sampler struct {
-	conn    *attach.Conn
+	jvm     *process.JVM
+	conn    *attach.Conn // nil if the kernel samples
 	clock   *clock
 	samples samples
+	source  Source
 	bias    string
 	checked time.Time // when the JVM was last known to be alive
 	ended   bool      // the JVM has ended
@@ -81,14 +90,32 @@ type samples interface {
 	close(ctx context.Context, ended bool) error
 }
 
-// Start starts to sample a JVM. Thread dumps replace a flight recorder that cannot be used. The caller
-// must call Close.
+// Start starts to sample a JVM. The caller must call Close.
 func Start(ctx context.Context, pid int, options Options) (*Sampler, error) {
+	var refusal *Error
+	if options.Source == Undisturbed || options.Source == Kernel {
+		s, err := startOutside(ctx, pid, options)
+		if err == nil || options.Source == Kernel {
+			return s, err
+		}
+		if !errors.As(err, &refusal) {
+			refusal = nil // attaching says it better
+		}
+	}
+	s, err := startInside(ctx, pid, options)
+	if err == nil && refusal != nil {
+		s.bias = fmt.Sprintf("%s; the kernel does not sample it because %s", cmp.Or(s.bias, "by the flight recorder, which sees Java code only"), refusal.Detail)
+	}
+	return s, err
+}
+
+// startInside lets the JVM sample itself.
+func startInside(ctx context.Context, pid int, options Options) (*Sampler, error) {
 	conn, err := attach.Open(ctx, pid)
 	if err != nil {
 		return nil, err
 	}
-	s := &Sampler{conn: conn, clock: newClock(conn.JVM())}
+	s := &Sampler{jvm: conn.JVM(), conn: conn, clock: newClock(conn.JVM())}
 	if err := s.start(ctx, options); err != nil {
 		conn.Close()
 		return nil, err
@@ -96,18 +123,31 @@ func Start(ctx context.Context, pid int, options Options) (*Sampler, error) {
 	return s, nil
 }
 
+// startOutside lets the kernel sample.
+func startOutside(ctx context.Context, pid int, options Options) (*Sampler, error) {
+	jvm, err := process.Local.Inspect(pid)
+	if err != nil {
+		return nil, err
+	}
+	samples, err := startKernel(ctx, jvm, cmp.Or(options.Period, DefaultKernelPeriod), options.Waiting)
+	if err != nil {
+		return nil, err
+	}
+	return &Sampler{jvm: jvm, clock: newClock(jvm), samples: samples, source: Kernel}, nil
+}
+
 func (s *Sampler) start(ctx context.Context, options Options) (err error) {
 	var why string
 	switch {
 	case options.Source == ThreadDumps:
 		why = "as requested"
-	case options.Source == Undisturbed && discardsCode(s.conn.JVM()):
+	case options.Source == Undisturbed && discardsCode(s.jvm):
 		why = discards
 	default:
 		recorded, err := startRecording(ctx, s.conn, cmp.Or(options.Period, DefaultPeriod), options.CPUTime)
 		var refusal *Error
 		if err == nil {
-			s.samples = recorded
+			s.samples, s.source = recorded, FlightRecorder
 			return nil
 		}
 		if !errors.Is(err, ErrNoRecorder) || !errors.As(err, &refusal) {
@@ -117,12 +157,15 @@ func (s *Sampler) start(ctx context.Context, options Options) (err error) {
 	}
 	s.bias = fmt.Sprintf("by thread dumps, which show threads only at safepoints, and show threads that wait for a processor as running (%s)", why)
 	dumps, err := startDumper(ctx, s.conn, cmp.Or(options.Period, DefaultSpacing), options.Waiting)
-	s.samples = dumps
+	s.samples, s.source = dumps, ThreadDumps
 	return err
 }
 
 // JVM returns the JVM that is sampled.
-func (s *Sampler) JVM() *process.JVM { return s.conn.JVM() }
+func (s *Sampler) JVM() *process.JVM { return s.jvm }
+
+// Source returns where the samples come from; never Undisturbed.
+func (s *Sampler) Source() Source { return s.source }
 
 // Bias describes how the samples are biased; "" if they are not.
 func (s *Sampler) Bias() string { return s.bias }
@@ -135,14 +178,14 @@ const aliveEvery = time.Second
 func (s *Sampler) Poll(ctx context.Context) (Batch, error) {
 	b := Batch{At: time.Now(), Times: s.clock.read()}
 	err := s.samples.poll(ctx, &b)
-	ended := isGone(err)
+	ended := isGone(err) || errors.Is(err, ErrEnded)
 	if b.At.Sub(s.checked) >= aliveEvery {
 		s.checked = b.At
-		ended = ended || !isAlive(s.conn.JVM())
+		ended = ended || !isAlive(s.jvm)
 	}
 	if ended {
 		s.ended = true
-		err = &Error{PID: s.conn.JVM().PID, Kind: ErrEnded, Detail: s.samples.remains()}
+		err = &Error{PID: s.jvm.PID, Kind: ErrEnded, Detail: s.samples.remains()}
 	}
 	return b, err
 }
@@ -154,7 +197,9 @@ const closeLimit = 15 * time.Second
 func (s *Sampler) Close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeLimit)
 	defer cancel()
-	defer s.conn.Close()
+	if s.conn != nil {
+		defer s.conn.Close()
+	}
 	return s.samples.close(ctx, s.ended)
 }
 
@@ -165,6 +210,8 @@ func isGone(err error) bool {
 
 // The kinds of errors.
 var (
+	// ErrNoKernel is a JVM that the kernel does not sample for this user.
+	ErrNoKernel = errors.New("the kernel cannot sample it")
 	// ErrNoRecorder is a JVM whose flight recorder cannot be used, so that only thread dumps remain.
 	ErrNoRecorder = errors.New("it has no flight recorder that Sonde can use")
 	// ErrRefused is a failed command of the recorder.

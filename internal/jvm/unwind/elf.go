@@ -86,7 +86,9 @@ func Open(r io.ReaderAt, size int64) (*Library, error) {
 			frameHeader = s
 		}
 	}
-	l.readSections(f, &header)
+	if _, ok := r.(Image); !ok { // whose end is not in memory
+		l.readSections(f, &header)
+	}
 	l.readDynamic(f, dynamic)
 	l.sortSymbols()
 	if l.frameTable == nil {

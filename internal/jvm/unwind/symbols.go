@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"debug/elf"
+	"io"
 	"iter"
 	"slices"
 	"strings"
@@ -75,6 +76,14 @@ func (l *Library) sortSymbols() {
 	l.symbols = slices.Clip(l.symbols)
 }
 
+// An Image is an ELF file in the memory of a process, where the dynamic linker has replaced addresses
+// by those in the process.
+type Image interface {
+	io.ReaderAt
+	// Base returns what the linker has added to addresses.
+	Base() uint64
+}
+
 // readDynamic reads the symbols for dynamic linking, which need no section headers.
 func (l *Library) readDynamic(f *file, segment elf.Prog64) {
 	const entrySize = 16
@@ -82,6 +91,13 @@ func (l *Library) readDynamic(f *file, segment elf.Prog64) {
 	values := map[elf.DynTag]uint64{}
 	for entry := range slices.Chunk(entries[:len(entries)&^(entrySize-1)], entrySize) {
 		values[elf.DynTag(order.Uint64(entry))] = order.Uint64(entry[8:])
+	}
+	if image, ok := f.r.(Image); ok {
+		for _, tag := range []elf.DynTag{elf.DT_GNU_HASH, elf.DT_HASH, elf.DT_SYMTAB, elf.DT_STRTAB} {
+			if values[tag] >= image.Base() {
+				values[tag] -= image.Base()
+			}
+		}
 	}
 	count := countHashed(f.at(values[elf.DT_GNU_HASH], maxHashTable))
 	if table := f.at(values[elf.DT_HASH], 8); len(table) == 8 { // the numbers of buckets and of symbols

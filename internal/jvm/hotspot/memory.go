@@ -1,0 +1,72 @@
+package hotspot
+
+import "encoding/binary"
+
+// A Memory is the memory of another process, which may hold anything.
+type Memory interface {
+	// Read fills a buffer from an address. It reports whether it could.
+	Read(address uint64, into []byte) bool
+}
+
+// space reads values from a Memory. A failed read returns zero values and false.
+type space struct{ Memory }
+
+func (s space) u8(address uint64) (uint8, bool) {
+	var b [1]byte
+	ok := s.Read(address, b[:])
+	return b[0], ok
+}
+
+func (s space) u16(address uint64) (uint16, bool) {
+	var b [2]byte
+	ok := s.Read(address, b[:])
+	return binary.LittleEndian.Uint16(b[:]), ok
+}
+
+func (s space) u32(address uint64) (uint32, bool) {
+	var b [4]byte
+	ok := s.Read(address, b[:])
+	return binary.LittleEndian.Uint32(b[:]), ok
+}
+
+func (s space) u64(address uint64) (uint64, bool) {
+	var b [8]byte
+	ok := s.Read(address, b[:])
+	return binary.LittleEndian.Uint64(b[:]), ok
+}
+
+// bytes reads n bytes; nil if it cannot.
+func (s space) bytes(address uint64, n int) []byte {
+	b := make([]byte, n)
+	if !s.Read(address, b) {
+		return nil
+	}
+	return b
+}
+
+const (
+	pageSize = 4096
+	// longestName bounds the names in HotSpot's tables, and of its code.
+	longestName = 256
+)
+
+// text reads a string that ends with a zero byte. It does not read beyond a page before it has to.
+func (s space) text(address uint64) (string, bool) {
+	if address == 0 {
+		return "", false
+	}
+	var b [longestName]byte
+	for n := 0; n < len(b); {
+		part := min(len(b)-n, 64, int(pageSize-(address+uint64(n))%pageSize))
+		if !s.Read(address+uint64(n), b[n:n+part]) {
+			return "", false
+		}
+		for i := n; i < n+part; i++ {
+			if b[i] == 0 {
+				return string(b[:i]), true
+			}
+		}
+		n += part
+	}
+	return "", false
+}

@@ -1,0 +1,81 @@
+package hotspot
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
+	"github.com/sonde-jvm/sonde/internal/jvm/unwind"
+)
+
+// Libraries are the native libraries of a process.
+type Libraries interface {
+	// Exported returns the address of a variable of libjvm.so in the process.
+	Exported(name string) (address uint64, ok bool)
+	// Find returns the library that has code at an address; nil if none has.
+	Find(pc uint64) *Mapped
+}
+
+// A Mapped is a library in the memory of a process.
+type Mapped struct {
+	Name    string // of its file
+	Library *unwind.Library
+	Bias    uint64 // what its addresses are in the process, minus what they are in its tables
+}
+
+// natives names the native functions.
+type natives struct {
+	libraries Libraries
+	names     map[jfr.Method]*jfr.Method // samples share their methods
+}
+
+func (n *natives) method(m *Mapped, pc uint64) *jfr.Method {
+	named := jfr.Method{Class: m.Name, Name: m.Library.Symbol(pc - m.Bias)}
+	known := n.names[named]
+	if known == nil {
+		if n.names == nil || len(n.names) > mostMethods {
+			n.names = map[jfr.Method]*jfr.Method{}
+		}
+		known = &named
+		n.names[named] = known
+	}
+	return known
+}
+
+// native leaves a function of a native library.
+func (w *walk) native(pc uint64) (bool, End) {
+	at := pc
+	if !w.exact {
+		at-- // a call may be the last instruction of a function
+	}
+	m := w.natives.libraries.Find(at)
+	if m == nil {
+		return false, UnknownCode
+	}
+	kind := jfr.Library
+	if strings.HasPrefix(m.Name, "libjvm.so") {
+		kind = jfr.VM
+	}
+	w.frames = append(w.frames, jfr.Frame{Method: w.natives.method(m, at), BCI: -1, Kind: kind})
+	top := w.exact
+	var deepest uint64
+	signal, err := m.Library.Step(at-m.Bias, &w.regs, func(address uint64) (uint64, bool) {
+		deepest = max(deepest, address)
+		return w.stack.word(address)
+	})
+	w.exact = signal
+	switch {
+	case err == nil:
+		w.top = false
+		return true, UnknownCode
+	case errors.Is(err, unwind.ErrOutermost):
+		return false, Complete
+	case errors.Is(err, unwind.ErrUnknown) && top && w.machine.link < 0:
+		// Functions written in assembly make no frame.
+		to, _ := w.stack.word(w.sp())
+		if w.isAfterCall(to, nil) {
+			return w.move(to, w.sp()+8, w.fp()), UnknownCode
+		}
+	}
+	return false, w.outside(deepest)
+}

@@ -1,0 +1,215 @@
+package hotspot
+
+import (
+	"bytes"
+	"encoding/binary"
+)
+
+// partial leaves a compiled method that was interrupted while its frame was not yet, or no longer,
+// complete. known is false if the frame is complete.
+func (w *walk) partial(b *blob, pc uint64) (up, known bool, end End) {
+	state := completeFrame
+	if w.machine.link >= 0 {
+		state = w.partialARM64(b, pc)
+	} else {
+		state = w.partialAMD64(b, pc)
+	}
+	switch state {
+	case noFrame:
+		up, end = w.frameless(b)
+	case savedPointer:
+		up, end = w.leaveAt(w.sp() + 16)
+	case reservedFrame:
+		// Only the return address is known to be there.
+		at := w.sp() + b.frame
+		to, ok := w.stack.word(at - 8)
+		if !ok {
+			return false, true, w.outside(at)
+		}
+		up, end = w.move(to, at, w.fp()), UnknownCode
+	default:
+		return false, false, UnknownCode
+	}
+	return up, true, end
+}
+
+// A frameState is how much of a frame exists.
+type frameState uint8
+
+const (
+	completeFrame frameState = iota
+	noFrame
+	savedPointer  // the caller's frame pointer was pushed, no more
+	reservedFrame // there is room, but the frame pointer is still the caller's
+	unknownFrame
+)
+
+// mostPrologue bounds the instructions that make a frame.
+const mostPrologue = 128
+
+func (w *walk) partialAMD64(b *blob, pc uint64) frameState {
+	if pc < b.entry {
+		return noFrame // the check of the receiver's class
+	}
+	if pc < b.complete && b.complete-b.entry <= mostPrologue {
+		code := w.memory.bytes(b.entry, int(b.complete-b.entry)+16)
+		return prologueAMD64(code, int(pc-b.entry))
+	}
+	code := w.memory.bytes(pc, 16)
+	if code == nil {
+		return completeFrame
+	}
+	before := w.memory.bytes(pc-7, 7)
+	return epilogueAMD64(before, code)
+}
+
+// prologueAMD64 follows the instructions that make a frame up to an offset.
+func prologueAMD64(code []byte, offset int) frameState {
+	state := noFrame
+	for at := 0; at < offset; {
+		n, next := instructionAMD64(code[at:], state)
+		if n == 0 {
+			return unknownFrame
+		}
+		if at += n; at <= offset {
+			state = next
+		}
+	}
+	return state
+}
+
+// instructionAMD64 returns the length of one instruction of those that make frames, and the state
+// after it.
+func instructionAMD64(code []byte, state frameState) (int, frameState) {
+	is := func(prefix ...byte) bool { return bytes.HasPrefix(code, prefix) }
+	switch {
+	case is(0x55): // push rbp
+		return 1, savedPointer
+	case is(0x89, 0x84, 0x24): // mov [rsp-n], eax: touches the stack below
+		return 7, state
+	case is(0x48, 0x8b, 0xec), is(0x48, 0x89, 0xe5): // mov rbp, rsp
+		return 3, state
+	case is(0x48, 0x83, 0xec), is(0x48, 0x81, 0xec): // sub rsp, n
+		n := 4
+		if code[1] == 0x81 {
+			n = 7
+		}
+		if state == savedPointer {
+			return n, completeFrame
+		}
+		return n, reservedFrame
+	case is(0x48, 0x89, 0x6c, 0x24): // mov [rsp+n], rbp
+		return 5, completeFrame
+	case is(0x48, 0x89, 0xac, 0x24):
+		return 8, completeFrame
+	case is(0x41, 0x81, 0x7f), is(0x41, 0x83, 0x7f): // cmp [r15+n], m: is the code still valid?
+		if code[1] == 0x81 {
+			return 8, state
+		}
+		return 5, state
+	case is(0x41, 0x81, 0xbf):
+		return 11, state
+	case is(0x0f, 0x85): // jne
+		return 6, state
+	case is(0x75):
+		return 2, state
+	case is(0x90):
+		return 1, state
+	case is(0x66, 0x90):
+		return 2, state
+	case is(0x66, 0x66, 0x90), is(0x0f, 0x1f, 0x00):
+		return 3, state
+	case is(0x0f, 0x1f, 0x40), is(0x66, 0x66, 0x66, 0x90):
+		return 4, state
+	case is(0x0f, 0x1f, 0x44):
+		return 5, state
+	case is(0x66, 0x0f, 0x1f, 0x44):
+		return 6, state
+	case is(0x0f, 0x1f, 0x80):
+		return 7, state
+	case is(0x0f, 0x1f, 0x84):
+		return 8, state
+	}
+	return 0, unknownFrame
+}
+
+// epilogueAMD64 says how much of a frame there is at an instruction, by it and by the one before: a
+// method ends with add rsp, n; pop rbp; a poll for safepoints; ret.
+func epilogueAMD64(before, code []byte) frameState {
+	is := func(prefix ...byte) bool { return bytes.HasPrefix(code, prefix) }
+	at := func(i int, want ...byte) bool { return bytes.HasPrefix(code[i:], want) }
+	switch {
+	case is(0xc3):
+		return noFrame
+	case is(0x5d):
+		if len(before) == 7 && (bytes.HasPrefix(before[3:], []byte{0x48, 0x83, 0xc4}) || bytes.HasPrefix(before, []byte{0x48, 0x81, 0xc4})) {
+			return savedPointer
+		}
+	case is(0x49, 0x3b, 0xa7) && at(7, 0x0f, 0x87), is(0x49, 0x3b, 0x67) && at(4, 0x0f, 0x87): // cmp rsp, [r15+n]; ja
+		return noFrame
+	case is(0x0f, 0x87) && at(6, 0xc3): // ja; ret
+		return noFrame
+	case is(0x4d, 0x8b, 0x57) && at(4, 0x41, 0x85, 0x02, 0xc3), is(0x4d, 0x8b, 0x97) && at(7, 0x41, 0x85, 0x02, 0xc3): // mov r10, [r15+n]; test [r10], eax; ret
+		return noFrame
+	case is(0x41, 0x85, 0x02, 0xc3): // test [r10], eax; ret
+		return noFrame
+	case is(0x85, 0x05) && at(6, 0xc3): // test [rip+n], eax; ret
+		return noFrame
+	}
+	return completeFrame
+}
+
+func (w *walk) partialARM64(b *blob, pc uint64) frameState {
+	if pc < b.complete {
+		return noFrame
+	}
+	if code := w.memory.bytes(pc, 4); bytes.Equal(code, []byte{0xc0, 0x03, 0x5f, 0xd6}) { // ret
+		return noFrame
+	}
+	return completeFrame
+}
+
+// isAfterCall reports whether the instruction before an address is a call of some code; of any code if called is nil.
+func (w *walk) isAfterCall(pc uint64, called *blob) bool {
+	if w.code.find(pc) == nil && w.natives.libraries.Find(pc) == nil {
+		return false
+	}
+	const longest = 13
+	code := w.memory.bytes(pc-longest, longest)
+	if code == nil {
+		return false
+	}
+	if w.machine.link >= 0 {
+		return isCallARM64(binary.LittleEndian.Uint32(code[longest-4:]))
+	}
+	target, direct, ok := callAMD64(code, pc)
+	if !ok || called == nil || !direct {
+		return ok
+	}
+	return target >= called.codeBegin && target < called.codeEnd
+}
+
+// callAMD64 recognizes a call at the end of some code, and its target if the code has it.
+func callAMD64(code []byte, pc uint64) (target uint64, direct, ok bool) {
+	n := len(code)
+	switch {
+	case code[n-5] == 0xe8: // call n
+		return pc + uint64(int64(int32(binary.LittleEndian.Uint32(code[n-4:])))), true, true
+	case code[n-13] == 0x49 && code[n-12] == 0xba && code[n-3] == 0x41 && code[n-2] == 0xff && code[n-1] == 0xd2: // mov r10, n; call r10
+		return binary.LittleEndian.Uint64(code[n-11:]), true, true
+	case code[n-3] == 0x41 && code[n-2] == 0xff && code[n-1]&0xf8 == 0xd0, // call r8 to r15
+		code[n-2] == 0xff && code[n-1]&0xf8 == 0xd0, // call rax to rdi
+		code[n-2] == 0xff && code[n-1]&0xf8 == 0x10, // call [register]
+		code[n-3] == 0xff && code[n-2]&0xf8 == 0x50, // call [register+n]
+		code[n-6] == 0xff && code[n-5]&0xf8 == 0x90,
+		code[n-7] == 0xff && code[n-6] == 0x94,
+		code[n-6] == 0xff && code[n-5] == 0x15: // call [rip+n]
+		return 0, false, true
+	}
+	return 0, false, false
+}
+
+// isCallARM64 recognizes bl and blr.
+func isCallARM64(code uint32) bool {
+	return code>>26 == 0b100101 || code&0xfffffc1f == 0xd63f0000
+}

@@ -1,0 +1,335 @@
+package hotspot
+
+import (
+	"encoding/binary"
+	"strings"
+	"unicode/utf16"
+
+	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
+	"github.com/sonde-jvm/sonde/internal/jvm/unwind"
+)
+
+// A Thread is a Java thread, as the JVM describes it.
+type Thread struct {
+	ID        int    // in the JVM's PID namespace
+	Name      string // "" if it cannot be read
+	JavaID    int64  // 0 if it cannot be read
+	Mounted   bool   // it runs a virtual thread
+	Contended bool   // it waits to enter a monitor
+	address   uint64
+	anchor    anchor
+}
+
+// An anchor says where the Java frames of a thread begin that is not in Java code. It is zero while
+// the thread is.
+type anchor struct{ sp, fp, pc uint64 }
+
+const mostThreads = 100_000
+
+// Threads lists the Java threads. The list is not a snapshot: threads come and go meanwhile.
+func (w *Walker) Threads() (all []Thread) {
+	l := w.layout
+	if l.threads == nil {
+		if l.threadList == nil || l.threadNext == nil {
+			return nil
+		}
+		next, _ := w.memory.u64(l.threadList.address)
+		for len(all) < mostThreads && next != 0 {
+			t, r := w.thread(next)
+			if r == nil {
+				break
+			}
+			all = append(all, t)
+			next = r.u(l.threadNext)
+		}
+		return all
+	}
+	if l.threadsLength == nil || l.threadsEntries == nil {
+		return nil
+	}
+	list, _ := w.memory.u64(l.threads.address)
+	length, _ := w.memory.u32(list + l.threadsLength.offset)
+	entries, ok := w.memory.u64(list + l.threadsEntries.offset)
+	if !ok || length > mostThreads {
+		return nil
+	}
+	addresses := w.memory.bytes(entries, int(length)*8)
+	for ; len(addresses) >= 8; addresses = addresses[8:] {
+		if t, r := w.thread(binary.LittleEndian.Uint64(addresses)); r != nil {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+// thread reads one thread; nil if it cannot.
+func (w *Walker) thread(address uint64) (Thread, record) {
+	l := w.layout
+	r := record(w.memory.bytes(address, int(l.sizeOfThread)))
+	if r == nil {
+		return Thread{}, nil
+	}
+	id, ok := w.memory.u32(r.u(l.threadOS) + l.osID.offset)
+	if !ok || id == 0 {
+		return Thread{}, nil
+	}
+	t := Thread{ID: int(id), address: address, Mounted: r.u(l.threadContinuation) != 0, Contended: r.u(l.threadPending) != 0}
+	at := l.threadAnchor.offset
+	if at+24 <= uint64(len(r)) {
+		t.anchor.sp = record(r[at:]).u(l.anchorSP)
+		t.anchor.pc = record(r[at:]).u(l.anchorPC)
+		t.anchor.fp = record(r[at:]).u(l.anchorFP)
+	}
+	w.objects.describe(&t, r.u(l.threadObject))
+	return t, r
+}
+
+// objects reads the few things of the Java heap that a name of a thread needs.
+type objects struct {
+	memory     space
+	layout     *layout
+	methods    *methods
+	usable     bool
+	compressed bool
+	base       uint64
+	shift      uint
+	length     uint64 // of an array
+	data       uint64
+	direct     bool // a thread refers to its object, not to a handle
+
+	name, id, value, coder uint64 // offsets of fields; 0 if there is no such field
+	names                  map[uint64]string
+}
+
+const longestThreadName = 1024
+
+// prepare finds the fields. Collectors that keep other things in references are not read.
+func (o *objects) prepare(t *tables) {
+	flags := o.flags(t)
+	if flags["UseZGC"] {
+		return
+	}
+	o.compressed = flags["UseCompressedOops"]
+	if o.compressed {
+		for _, prefix := range []string{"CompressedOops::_", "CompressedOops::_narrow_oop._", "Universe::_narrow_oop._"} {
+			base, ok := t.fields[prefix+"base"]
+			if shift, has := t.fields[prefix+"shift"]; ok && has {
+				o.base, _ = o.memory.u64(base.address)
+				bits, _ := o.memory.u32(shift.address)
+				o.shift = uint(bits & 7)
+			}
+		}
+	}
+	switch {
+	case flags["UseCompactObjectHeaders"]:
+		o.length, o.data = 8, 12
+	case flags["UseCompressedClassPointers"]:
+		o.length, o.data = 12, 16
+	case o.layout.release >= 23:
+		o.length, o.data = 16, 20
+	default:
+		o.length, o.data = 16, 24
+	}
+	for name, f := range t.fields {
+		if f.address == 0 {
+			continue
+		}
+		switch {
+		case strings.HasSuffix(strings.TrimRight(name, ")]"), "::Thread_klass_knum"):
+			fields := o.fields(f.address)
+			o.name, o.id = fields["name"], fields["tid"]
+			if o.id == 0 {
+				o.id = fields["id"]
+			}
+		case strings.HasSuffix(strings.TrimRight(name, ")]"), "::String_klass_knum"):
+			fields := o.fields(f.address)
+			o.value, o.coder = fields["value"], fields["coder"]
+		}
+	}
+	_, handles := t.fields["OopHandle::_obj"]
+	o.direct = !handles
+	o.usable = o.name != 0 && o.value != 0
+}
+
+// flags returns the switches of the JVM that are on.
+func (o *objects) flags(t *tables) map[string]bool {
+	on := map[string]bool{}
+	class := "JVMFlag"
+	if _, ok := t.fields["JVMFlag::flags"]; !ok {
+		class = "Flag"
+	}
+	at, _ := o.memory.u64(t.fields[class+"::flags"].address)
+	count, ok := o.memory.u64(t.fields[class+"::numFlags"].address)
+	size := t.sizes[class]
+	if !ok || count > 10_000 || size > 256 {
+		return on
+	}
+	for i := range count {
+		flag := at + i*size
+		nameAt, _ := o.memory.u64(flag + t.fields[class+"::_name"].offset)
+		name, ok := o.memory.text(nameAt)
+		if !ok || !strings.HasPrefix(name, "Use") {
+			continue
+		}
+		valueAt, _ := o.memory.u64(flag + t.fields[class+"::_addr"].offset)
+		if value, _ := o.memory.u8(valueAt); value == 1 {
+			on[name] = true
+		}
+	}
+	return on
+}
+
+const mostFields = 1000
+
+// fields returns the offsets of the fields of a class, by a variable that holds the class.
+func (o *objects) fields(class uint64) map[string]uint64 {
+	l, all := o.layout, map[string]uint64{}
+	klass, _ := o.memory.u64(class)
+	pool, ok := o.memory.u64(klass + l.klassPool.offset)
+	if !ok {
+		return all
+	}
+	if l.klassFields != nil {
+		list, _ := o.memory.u64(klass + l.klassFields.offset)
+		count, _ := o.memory.u32(list)
+		data := o.memory.bytes(list+4, int(min(count, mostFields*6))*2)
+		for ; len(data) >= 12; data = data[12:] {
+			offset := binary.LittleEndian.Uint32(data[8:])
+			if name, ok := o.methods.constant(pool, uint64(binary.LittleEndian.Uint16(data[2:]))); ok && offset&1 != 0 {
+				all[name] = uint64(offset >> 2)
+			}
+		}
+		return all
+	}
+	if l.klassFieldStream == nil {
+		return all
+	}
+	list, _ := o.memory.u64(klass + l.klassFieldStream.offset)
+	length, _ := o.memory.u32(list)
+	in := stream{data: o.memory.bytes(list+4, int(min(length, mostFields*16))), noZero: true}
+	count := min(in.next(), mostFields)
+	in.next() // fields that the JVM has added
+	for range count {
+		name, _, offset := in.next(), in.next(), in.next()
+		in.next() // access flags
+		flags := in.next()
+		for _, more := range []uint32{1 << 0, 1 << 2, 1 << 4} { // an initial value, a generic signature, a group of contended fields
+			if flags&more != 0 {
+				in.next()
+			}
+		}
+		if in.failed {
+			break
+		}
+		if name, ok := o.methods.constant(pool, uint64(name)); ok {
+			all[name] = uint64(offset)
+		}
+	}
+	return all
+}
+
+// reference reads a field that refers to an object.
+func (o *objects) reference(at uint64) uint64 {
+	if !o.compressed {
+		v, _ := o.memory.u64(at)
+		return v
+	}
+	v, _ := o.memory.u32(at)
+	if v == 0 {
+		return 0
+	}
+	return o.base + uint64(v)<<o.shift
+}
+
+// describe reads the name and the number of a thread. The collector may move the object meanwhile, so
+// the name is read twice.
+func (o *objects) describe(t *Thread, object uint64) {
+	if !o.usable || object == 0 {
+		return
+	}
+	for range 3 {
+		at := object
+		if !o.direct {
+			at, _ = o.memory.u64(object)
+		}
+		first, second := o.text(o.reference(at+o.name)), o.text(o.reference(at+o.name))
+		if first == second {
+			t.Name = first
+			if o.id != 0 {
+				id, _ := o.memory.u64(at + o.id)
+				t.JavaID = int64(id)
+			}
+			return
+		}
+	}
+}
+
+// text reads a string of the Java heap; "" if it cannot.
+func (o *objects) text(object uint64) string {
+	if object == 0 {
+		return ""
+	}
+	array := o.reference(object + o.value)
+	length, ok := o.memory.u32(array + o.length)
+	if !ok || array == 0 || length == 0 {
+		return ""
+	}
+	wide := true
+	if o.coder != 0 {
+		coder, _ := o.memory.u8(object + o.coder)
+		wide = coder != 0
+	} else {
+		length *= 2 // of characters
+	}
+	if length > longestThreadName {
+		return ""
+	}
+	data := o.memory.bytes(array+o.data, int(length))
+	if data == nil {
+		return ""
+	}
+	var units []uint16
+	for i := 0; i < len(data); i++ {
+		if !wide {
+			units = append(units, uint16(data[i]))
+		} else if i+1 < len(data) {
+			units = append(units, binary.LittleEndian.Uint16(data[i:]))
+			i++
+		}
+	}
+	return string(utf16.Decode(units))
+}
+
+// WalkWaiting returns the frames of a thread that is not in Java code, such as one that waits, from
+// its innermost Java method on. The thread may go on meanwhile; then there are none.
+func (w *Walker) WalkWaiting(t *Thread, depth int) ([]jfr.Frame, End) {
+	a := t.anchor
+	if a.sp == 0 {
+		return nil, UnknownCode
+	}
+	// The return address is below the frame.
+	stack := &Stack{Begin: a.sp - 8, Bytes: w.stackFrom(a.sp-8, depth)}
+	if a.pc == 0 {
+		a.pc, _ = stack.word(a.sp - 8)
+	}
+	var regs unwind.Registers
+	regs.Set(w.machine.pc, a.pc)
+	regs.Set(w.machine.sp, a.sp)
+	regs.Set(w.machine.fp, a.fp)
+	v := &walk{Walker: w, stack: stack, regs: regs}
+	end := v.run()
+	if now, r := w.thread(t.address); r == nil || now.anchor != t.anchor {
+		return nil, UnknownCode
+	}
+	return v.frames, end
+}
+
+// stackFrom copies a part of a stack, which may end before.
+func (w *Walker) stackFrom(at uint64, depth int) []byte {
+	for ; depth >= 512; depth /= 2 {
+		if data := w.memory.bytes(at, depth); data != nil {
+			return data
+		}
+	}
+	return nil
+}

@@ -1,0 +1,398 @@
+package hotspot
+
+import (
+	"encoding/binary"
+	"strings"
+
+	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
+	"github.com/sonde-jvm/sonde/internal/jvm/unwind"
+)
+
+// A Stack is a copy of a part of a thread's stack.
+type Stack struct {
+	Begin uint64 // address of the first byte
+	Bytes []byte
+}
+
+func (s *Stack) word(address uint64) (uint64, bool) {
+	if address < s.Begin || address-s.Begin > uint64(len(s.Bytes)) || uint64(len(s.Bytes))-(address-s.Begin) < 8 {
+		return 0, false
+	}
+	return binary.LittleEndian.Uint64(s.Bytes[address-s.Begin:]), true
+}
+
+// An End is why a walk ended.
+type End uint8
+
+// The ends of walks.
+const (
+	Complete    End = iota // at the outermost frame
+	TooDeep                // the copy of the stack does not reach further
+	InHeap                 // the other frames of a virtual thread are on the heap
+	UnknownCode            // nothing is known about the code, or not for sure
+)
+
+func (e End) String() string {
+	return [...]string{"complete", "deeper than the copied stack", "continued on the heap", "in unknown code"}[e]
+}
+
+// A machine is what differs between processors.
+type machine struct {
+	pc, sp, fp, bcp int   // numbers of registers, as DWARF has them
+	method          int   // register of the method that the interpreter enters
+	link            int   // register with the return address; -1 if calls push it
+	wrapper         int64 // of a call from the VM, in words from the frame pointer
+}
+
+var (
+	amd64 = machine{pc: 16, sp: 7, fp: 6, bcp: r13, method: 3, link: -1, wrapper: -6}
+	arm64 = machine{pc: 32, sp: 31, fp: 29, bcp: 22, method: 12, link: 30, wrapper: -8}
+)
+
+// Registers of amd64.
+const (
+	rax = 0
+	r13 = 13
+)
+
+// mostFrames bounds a walk.
+const mostFrames = 4096
+
+// A walk is the walk over one stack.
+type walk struct {
+	*Walker
+	stack  *Stack
+	regs   unwind.Registers
+	frames []jfr.Frame
+	top    bool // no frame has been left yet: the position may be anywhere in its code
+	exact  bool // the position is that of an instruction, not a return address
+}
+
+func (w *walk) pc() uint64 { return w.regs.Values[w.machine.pc] }
+func (w *walk) sp() uint64 { return w.regs.Values[w.machine.sp] }
+func (w *walk) fp() uint64 { return w.regs.Values[w.machine.fp] }
+
+// move goes to another frame. Frames lie above each other.
+func (w *walk) move(pc, sp, fp uint64) bool {
+	up := sp >= w.sp() && (sp > w.sp() || w.top)
+	w.regs.Values[w.machine.pc], w.regs.Values[w.machine.sp], w.regs.Values[w.machine.fp] = pc, sp, fp
+	w.top, w.exact = false, false
+	return up
+}
+
+// Walk returns the frames of a thread, the innermost first.
+func (v *Walker) Walk(regs unwind.Registers, stack *Stack) ([]jfr.Frame, End) {
+	w := &walk{Walker: v, stack: stack, regs: regs, top: true, exact: true}
+	end := w.run()
+	return w.frames, end
+}
+
+func (w *walk) run() End {
+	for len(w.frames) < mostFrames {
+		pc := w.pc()
+		var more bool
+		var end End
+		switch {
+		case pc == w.callStub:
+			more, end = w.entryFrame()
+		case w.code.holds(pc):
+			more, end = w.generated(pc)
+		default:
+			more, end = w.native(pc)
+		}
+		if !more {
+			return end
+		}
+	}
+	return TooDeep
+}
+
+// outside says why a word of the stack could not be read.
+func (w *walk) outside(address uint64) End {
+	if address >= w.stack.Begin+uint64(len(w.stack.Bytes)) && address < w.stack.Begin+(64<<20) {
+		return TooDeep
+	}
+	return UnknownCode
+}
+
+// entryFrame leaves a call from the VM into Java for the Java frames before it.
+func (w *walk) entryFrame() (bool, End) {
+	at := w.fp() + uint64(w.machine.wrapper*8)
+	wrapper, ok := w.stack.word(at)
+	if !ok {
+		return false, w.outside(at)
+	}
+	anchor := wrapper + w.layout.wrapperAnchor.offset
+	sp, ok := w.stack.word(anchor + w.layout.anchorSP.offset)
+	if !ok {
+		return false, w.outside(anchor)
+	}
+	if sp == 0 {
+		return false, Complete
+	}
+	pc, _ := w.stack.word(anchor + w.layout.anchorPC.offset)
+	var fp uint64
+	if w.layout.anchorFP != nil {
+		fp, _ = w.stack.word(anchor + w.layout.anchorFP.offset)
+	}
+	if pc == 0 {
+		if pc, ok = w.stack.word(sp - 8); !ok {
+			return false, w.outside(sp - 8)
+		}
+	}
+	return w.move(pc, sp, fp), UnknownCode
+}
+
+// generated leaves a frame of generated code.
+func (w *walk) generated(pc uint64) (bool, End) {
+	b := w.code.find(pc)
+	switch {
+	case b == nil:
+		return false, UnknownCode
+	case b.kind == interpreterCode:
+		return w.interpreted()
+	case b.hasScopes():
+		return w.compiled(b)
+	}
+	return w.stub(b)
+}
+
+// returnsTo reports whether an address can be one that a call of some code returns to. A method is
+// called where the compiler has described it, other code by an instruction that can be seen.
+func (w *walk) returnsTo(pc uint64, called *blob) bool {
+	if pc == w.callStub {
+		return true
+	}
+	b := w.code.find(pc)
+	if b == nil {
+		return false
+	}
+	if b.kind == interpreterCode && (called == nil || called.kind != stubCode) {
+		return true
+	}
+	if b.hasScopes() && (w.isDeopt(b, pc) || w.code.desc(b, pc, true) != nil) {
+		return true
+	}
+	return w.isAfterCall(pc, called)
+}
+
+func (w *walk) isDeopt(b *blob, pc uint64) bool {
+	return pc != 0 && (pc == b.deopts[0] || pc == b.deopts[1])
+}
+
+// compiled leaves a compiled method, with all that is inlined in it.
+func (w *walk) compiled(b *blob) (bool, End) {
+	pc := w.pc()
+	if w.isDeopt(b, pc) && !w.exact {
+		at := w.sp() + b.origPC
+		original, ok := w.stack.word(at)
+		if !ok {
+			return false, w.outside(at)
+		}
+		if pc = original; pc < b.codeBegin || pc >= b.codeEnd {
+			return false, UnknownCode
+		}
+	}
+	desc := w.code.desc(b, pc, !w.exact)
+	if desc == nil && !w.exact {
+		// Calls of stubs and of functions of the VM that stop nowhere are not described.
+		if b.kind == compiledCode && !w.isAfterCall(pc, nil) {
+			return false, UnknownCode // nothing returns here: it is other code by now
+		}
+		desc = w.code.desc(b, pc, false)
+	}
+	if !w.addCompiled(b, desc) {
+		return false, UnknownCode
+	}
+	if w.exact {
+		if up, known, end := w.partial(b, pc); known {
+			return up, end
+		}
+	}
+	if w.exact && w.machine.link < 0 {
+		return w.leaveTop(b)
+	}
+	return w.leave(b)
+}
+
+// leaveTop leaves a complete frame whose method was interrupted anywhere. Some intrinsics push words
+// below the frame.
+func (w *walk) leaveTop(b *blob) (bool, End) {
+	for i := range uint64(mostPushed) {
+		end := w.sp() + b.frame + 8*i
+		if pc, _ := w.stack.word(end - 8); pc != 0 && (w.returnsTo(pc, nil) || w.isAfterCall(pc, nil)) {
+			return w.leaveAt(end)
+		}
+	}
+	return w.leave(b)
+}
+
+func (w *walk) addCompiled(b *blob, desc *pcDesc) bool {
+	kind := jfr.C2
+	if b.level > 0 && b.level < 4 {
+		kind = jfr.C1
+	}
+	var scopes []scope
+	if desc != nil {
+		scopes = w.code.scopesAt(b, desc)
+	}
+	if len(scopes) == 0 {
+		scopes = []scope{{method: b.method, bci: -1}}
+	}
+	if b.kind == nativeWrapper {
+		kind = jfr.Native
+	}
+	for i, s := range scopes {
+		m := w.methods.find(s.method)
+		if m == nil {
+			return false
+		}
+		frame := jfr.Frame{Method: m.info, BCI: s.bci, Line: w.methods.line(m, s.bci), Kind: kind}
+		if i < len(scopes)-1 {
+			frame.Kind = jfr.Inlined
+		}
+		w.frames = append(w.frames, frame)
+	}
+	return true
+}
+
+// leave leaves a complete frame of known size: below its end are the return address and the frame
+// pointer of the caller.
+func (w *walk) leave(b *blob) (bool, End) {
+	if b.frame == 0 {
+		return false, UnknownCode
+	}
+	return w.leaveAt(w.sp() + b.frame)
+}
+
+func (w *walk) leaveAt(end uint64) (bool, End) {
+	pc, ok := w.stack.word(end - 8)
+	fp, has := w.stack.word(end - 16)
+	if !ok || !has {
+		return false, w.outside(end - 8)
+	}
+	return w.move(w.strip(pc), end, fp), UnknownCode
+}
+
+// strip removes the signature of a return address.
+func (w *walk) strip(pc uint64) uint64 {
+	if w.machine.link >= 0 {
+		return pc & (1<<48 - 1)
+	}
+	return pc
+}
+
+// interpreted leaves a frame of the interpreter, which has a fixed shape.
+func (w *walk) interpreted() (bool, End) {
+	fp := w.fp()
+	slot := func(i int64) uint64 { v, _ := w.stack.word(fp + uint64(i*8)); return v }
+	if _, ok := w.stack.word(fp + 8); !ok {
+		if w.top {
+			return false, UnknownCode
+		}
+		return false, w.outside(fp + 8)
+	}
+	m := w.methods.find(slot(-3))
+	sender := slot(-1)
+	if m == nil || sender <= fp {
+		if w.top {
+			return w.entered()
+		}
+		return false, UnknownCode
+	}
+	begin := m.body + w.layout.sizeOfConst
+	saved := slot(-8)
+	if w.layout.release == 8 {
+		saved = slot(-7)
+	}
+	bci := -1
+	for _, bcp := range []uint64{w.regs.Values[w.machine.bcp], saved} {
+		if bcp >= begin && bcp-begin < m.codeSize {
+			bci = int(bcp - begin)
+			if w.top {
+				break
+			}
+		}
+	}
+	if bci < 0 && m.access&accessNative == 0 && !w.top {
+		return false, UnknownCode
+	}
+	kind := jfr.Interpreted
+	if m.access&accessNative != 0 {
+		kind = jfr.Native
+	}
+	w.frames = append(w.frames, jfr.Frame{Method: m.info, BCI: bci, Line: w.methods.line(m, bci), Kind: kind})
+	pc, ok := w.stack.word(fp + 8)
+	caller, has := w.stack.word(fp)
+	if !ok || !has {
+		return false, w.outside(fp + 8)
+	}
+	return w.move(w.strip(pc), sender, caller), UnknownCode
+}
+
+// entered leaves the begin of an interpreted method, which was interrupted before its frame was
+// complete: a register holds the method.
+func (w *walk) entered() (bool, End) {
+	m := w.methods.find(w.regs.Values[w.machine.method])
+	fp := w.fp()
+	if pc, ok := w.stack.word(fp + 8); m != nil && ok && fp >= w.sp() && fp-w.sp() < 16*8 && w.returnsTo(w.strip(pc), nil) {
+		w.frames = append(w.frames, jfr.Frame{Method: m.info, Line: w.methods.line(m, 0), Kind: jfr.Interpreted})
+		caller, _ := w.stack.word(fp)
+		sender := w.regs.Values[w.machine.bcp] // holds it until the frame is there
+		if at, _ := w.stack.word(fp - 8); at > fp && at-fp < 1<<16 {
+			sender = at
+		}
+		return w.move(w.strip(pc), max(sender, fp+16), caller), UnknownCode
+	}
+	return w.frameless(nil)
+}
+
+// frameless leaves code that has made no frame: the return address is where the call put it.
+func (w *walk) frameless(b *blob) (bool, End) {
+	if w.machine.link >= 0 {
+		link := w.strip(w.regs.Values[w.machine.link])
+		if !w.returnsTo(link, b) {
+			return false, UnknownCode
+		}
+		return w.move(link, w.sp(), w.fp()), UnknownCode
+	}
+	if pc, _ := w.stack.word(w.sp()); w.returnsTo(pc, b) {
+		return w.move(pc, w.sp()+8, w.fp()), UnknownCode
+	}
+	// Code that moves arguments keeps the return address in a register.
+	if pc := w.regs.Values[rax]; w.exact && w.returnsTo(pc, b) && w.regs.Values[r13] > w.sp() && w.regs.Values[r13]-w.sp() < 1<<12 {
+		return w.move(pc, w.regs.Values[r13], w.fp()), UnknownCode
+	}
+	return false, UnknownCode
+}
+
+// mostPushed bounds the words that a stub without a frame may have pushed.
+const mostPushed = 16
+
+// stub leaves generated code that is no method. Stubs with a frame of known size are like methods;
+// others have saved the frame pointer, or made no frame, or pushed some words.
+func (w *walk) stub(b *blob) (bool, End) {
+	if b.frame > 0 && (!w.exact || w.pc() >= b.complete && b.complete > b.codeBegin) {
+		return w.leave(b)
+	}
+	if w.exact {
+		called := b
+		if !strings.HasPrefix(b.name, "StubRoutines") {
+			called = nil // adapters and the like are jumped to
+		}
+		if more, end := w.frameless(called); more {
+			return more, end
+		}
+	}
+	fp := w.fp()
+	if pc, ok := w.stack.word(fp + 8); ok && fp >= w.sp() && w.returnsTo(w.strip(pc), b) {
+		caller, _ := w.stack.word(fp)
+		return w.move(w.strip(pc), fp+16, caller), UnknownCode
+	}
+	for i := uint64(1); w.exact && w.machine.link < 0 && i <= mostPushed; i++ {
+		if pc, _ := w.stack.word(w.sp() + 8*i); pc != 0 && w.isAfterCall(pc, b) {
+			return w.move(pc, w.sp()+8*i+8, fp), UnknownCode
+		}
+	}
+	return false, UnknownCode
+}

@@ -1,0 +1,264 @@
+package sampler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sonde-jvm/sonde/internal/jvm/hotspot"
+	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
+	"github.com/sonde-jvm/sonde/internal/jvm/perfevents"
+	"github.com/sonde-jvm/sonde/internal/jvm/process"
+	"github.com/sonde-jvm/sonde/internal/jvm/unwind"
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// stackCopied is how much of a stack the kernel copies with each sample.
+	stackCopied = 32 << 10
+	// drainEvery is the longest time between a sample and the walk over it.
+	drainEvery = 50 * time.Millisecond
+	// threadsEvery is the interval at which the threads of the JVM are listed.
+	threadsEvery = time.Second
+	// lookPart bounds the share of one processor that looks at waiting threads take to 1/lookPart.
+	lookPart = 50
+	// mostHeld bounds the samples that nobody has asked for yet.
+	mostHeld = 1 << 20
+)
+
+// kernelSamples are samples that the kernel takes of running threads. Their stacks are walked here, by
+// reading the JVM's memory; the JVM does nothing and does not notice.
+type kernelSamples struct {
+	jvm     *process.JVM
+	period  time.Duration
+	waiting bool // look at waiting threads, too
+	every   time.Duration
+	events  *perfevents.Events
+	walker  *hotspot.Walker
+	kernel  *kernelNames
+	threads threadTable
+	boot    time.Time // when the kernel's clock was zero
+	cancel  context.CancelFunc
+	ended   chan struct{}
+
+	lock    sync.Mutex
+	samples []jfr.Sample
+	lost    int
+	failed  error
+	noted   map[string]bool
+}
+
+func startKernel(ctx context.Context, jvm *process.JVM, period time.Duration, waiting bool) (samples, error) {
+	memory := hotspot.ProcessMemory{PID: jvm.PID}
+	libraries, err := hotspot.OpenLibraries(jvm.PID)
+	if err != nil {
+		return nil, noKernel(jvm, err)
+	}
+	k := &kernelSamples{jvm: jvm, period: period, waiting: waiting, every: DefaultSpacing, ended: make(chan struct{}), noted: map[string]bool{}}
+	if k.walker, err = hotspot.NewWalker(memory, libraries); err != nil {
+		return nil, noKernel(jvm, err)
+	}
+	k.events, err = perfevents.Open(jvm.PID, perfevents.Options{Frequency: max(1, int(time.Second/period)), Stack: stackCopied, Kernel: true})
+	if err != nil {
+		return nil, noKernel(jvm, err)
+	}
+	if !k.events.KernelExcluded {
+		k.kernel = readKernelNames()
+	}
+	var now unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
+		return nil, errors.Join(err, k.events.Close())
+	}
+	k.boot = time.Now().Add(-time.Duration(now.Nano()))
+	k.threads = threadTable{clock: newClock(jvm), walker: k.walker}
+	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	k.cancel = cancel
+	go k.run(running)
+	return k, nil
+}
+
+// noKernel explains why the kernel does not sample a JVM.
+func noKernel(jvm *process.JVM, err error) error {
+	var known *Error
+	if errors.As(err, &known) {
+		return &Error{PID: jvm.PID, Kind: ErrNoKernel, Detail: fmt.Sprintf("%v: %s", known.Kind, known.Detail), Cause: known.Cause}
+	}
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, hotspot.ErrMemory) {
+		return &Error{PID: jvm.PID, Kind: ErrNoKernel, Detail: "this user may not read its memory: " + memoryRemedy(jvm), Cause: err}
+	}
+	return &Error{PID: jvm.PID, Kind: ErrNoKernel, Detail: err.Error()}
+}
+
+func memoryRemedy(jvm *process.JVM) string {
+	if text, err := os.ReadFile("/proc/sys/kernel/yama/ptrace_scope"); err == nil && strings.TrimSpace(string(text)) != "0" {
+		return "run Sonde as root, or with CAP_SYS_PTRACE, or set kernel.yama.ptrace_scope to 0"
+	}
+	return fmt.Sprintf("run Sonde as root, or as %s", jvm.User)
+}
+
+func (k *kernelSamples) run(ctx context.Context) {
+	defer close(k.ended)
+	look := time.Now()
+	for {
+		err := k.events.Wait(ctx, drainEvery)
+		if ctx.Err() != nil {
+			return
+		}
+		if err == nil {
+			err = k.drain()
+		}
+		if err != nil {
+			k.lock.Lock()
+			k.failed = err
+			k.lock.Unlock()
+			return
+		}
+		if now := time.Now(); k.waiting && now.After(look) {
+			found := k.waits(now)
+			took := time.Since(now)
+			spacing := max(k.every, took*lookPart)
+			look = now.Add(spacing)
+			for i := range found {
+				found[i].Period = spacing
+			}
+			k.add(found, 0)
+		}
+	}
+}
+
+// drain walks the stacks of the samples that have arrived.
+func (k *kernelSamples) drain() error {
+	if err := k.walker.Begin(); err != nil {
+		return err
+	}
+	var found []jfr.Sample
+	lost, err := k.events.Read(func(s *perfevents.Sample) {
+		if sample, ok := k.sample(s); ok {
+			found = append(found, sample)
+		}
+	})
+	k.add(found, lost)
+	return err
+}
+
+func (k *kernelSamples) add(found []jfr.Sample, lost int) {
+	k.lock.Lock()
+	defer k.lock.Unlock()
+	room := max(0, mostHeld-len(k.samples))
+	if len(found) > room {
+		lost += len(found) - room
+		found = found[:room]
+	}
+	k.samples = append(k.samples, found...)
+	k.lost += lost
+}
+
+func (k *kernelSamples) sample(s *perfevents.Sample) (jfr.Sample, bool) {
+	thread := k.threads.find(s.TID)
+	if isSondesThread(thread.Name) {
+		return jfr.Sample{}, false
+	}
+	stack := &jfr.Stack{}
+	for _, address := range s.Kernel {
+		stack.Frames = append(stack.Frames, k.kernel.frame(address))
+	}
+	end := hotspot.UnknownCode
+	if s.HasRegisters {
+		var regs unwind.Registers
+		for number, value := range s.DWARF() {
+			regs.Set(number, value)
+		}
+		var frames []jfr.Frame
+		frames, end = k.walker.Walk(regs, &hotspot.Stack{Begin: s.SP(), Bytes: s.Stack})
+		stack.Frames = append(stack.Frames, frames...)
+	}
+	stack.Truncated = end == hotspot.TooDeep || end == hotspot.InHeap
+	stack.Broken = end == hotspot.UnknownCode
+	return jfr.Sample{At: k.boot.Add(s.At), Source: jfr.CPUTime, Period: s.Period, State: StateRunnable, Thread: carried(thread, stack), Stack: stack}, true
+}
+
+// waits returns a sample of each Java thread that waits.
+func (k *kernelSamples) waits(now time.Time) (found []jfr.Sample) {
+	for _, t := range k.threads.list(now) {
+		if isSondesThread(t.Name) || k.threads.runs(&t) {
+			continue
+		}
+		frames, end := k.walker.WalkWaiting(&t, stackCopied)
+		if len(frames) == 0 {
+			continue
+		}
+		stack := &jfr.Stack{Frames: frames, Truncated: end == hotspot.TooDeep || end == hotspot.InHeap, Broken: end == hotspot.UnknownCode}
+		sample := jfr.Sample{At: now, Source: jfr.WallClock, Wait: stack.WaitIn(), Thread: carried(k.threads.named(&t), stack), Stack: stack}
+		if t.Contended {
+			sample.Wait = jfr.Monitor
+		}
+		switch sample.Wait {
+		case jfr.Monitor:
+			sample.State = statePrefix + "BLOCKED"
+		case jfr.Running:
+			// It waits in a method that may also work: the system call tells.
+			sample.Wait, sample.State = jfr.IO, StateRunnable
+		case jfr.IO:
+			sample.State = StateRunnable
+		case jfr.Sleeping:
+			sample.State = statePrefix + "TIMED_WAITING"
+		default:
+			sample.State = statePrefix + "WAITING"
+		}
+		found = append(found, sample)
+	}
+	return found
+}
+
+// isSondesThread reports whether a thread belongs to Sonde's agent.
+func isSondesThread(name string) bool { return strings.HasPrefix(name, "sonde-") }
+
+// virtual stands for all virtual threads: there may be millions.
+var virtual = &jfr.Thread{Name: "virtual threads", Virtual: true}
+
+// carried returns the thread that a stack belongs to: a virtual one runs on the stack of another.
+func carried(carrier *jfr.Thread, stack *jfr.Stack) *jfr.Thread {
+	for _, f := range stack.Frames {
+		if f.IsJava() && f.Method.Class == "jdk/internal/vm/Continuation" && f.Method.Name == "enterSpecial" {
+			return virtual
+		}
+	}
+	return carrier
+}
+
+func (k *kernelSamples) poll(_ context.Context, b *Batch) error {
+	k.lock.Lock()
+	defer k.lock.Unlock()
+	b.Samples, k.samples = k.samples, nil
+	b.Period = k.period
+	b.Lost, k.lost = k.lost, 0
+	note := func(text string) {
+		if !k.noted[text] {
+			k.noted[text] = true
+			b.Notes = append(b.Notes, text)
+		}
+	}
+	if k.events.KernelExcluded {
+		note("time in the kernel is not sampled: this user may not (root, CAP_PERFMON or kernel.perf_event_paranoid=1 would allow it)")
+	}
+	if b.Lost > 0 {
+		note("the kernel had no room for some samples: they are missing from all shares alike")
+	}
+	if errors.Is(k.failed, perfevents.ErrEnded) {
+		return &Error{PID: k.jvm.PID, Kind: ErrEnded}
+	}
+	return k.failed
+}
+
+func (k *kernelSamples) remains() string { return "" }
+
+func (k *kernelSamples) close(context.Context, bool) error {
+	k.cancel()
+	<-k.ended
+	return k.events.Close()
+}
