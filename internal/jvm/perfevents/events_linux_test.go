@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -108,7 +109,18 @@ func (p *target) thread(t *testing.T, line string) int {
 
 func open(t *testing.T, pid int, o Options) *Events {
 	t.Helper()
-	e, err := Open(pid, o)
+	return openMeanwhile(t, pid, o, func() {})
+}
+
+// openMeanwhile opens events while a function runs.
+func openMeanwhile(t *testing.T, pid int, o Options, meanwhile func()) *Events {
+	t.Helper()
+	var e *Events
+	var err error
+	var opening sync.WaitGroup
+	opening.Go(func() { e, err = Open(pid, o) })
+	meanwhile()
+	opening.Wait()
 	if errors.Is(err, ErrParanoid) || errors.Is(err, ErrBlocked) || errors.Is(err, ErrUnavailable) {
 		t.Skip(err)
 	}
@@ -174,17 +186,12 @@ func TestEveryThreadIsSampledOnce(t *testing.T) { alsoAsNobody(t, testEveryThrea
 func testEveryThreadIsSampledOnce(t *testing.T) {
 	p := startTarget(t)
 	tids := []int{p.thread(t, "run"), p.thread(t, "run")}
-	started := make(chan []int)
-	go func() {
-		var tids []int
+	e := openMeanwhile(t, p.pid, Options{Frequency: 500, Stack: 4096}, func() {
 		for range 8 {
 			tids = append(tids, p.thread(t, "run"))
 			p.thread(t, "end") // the creator of a thread may end before it
 		}
-		started <- tids
-	}()
-	e := open(t, p.pid, Options{Frequency: 500, Stack: 4096})
-	tids = append(tids, <-started...)
+	})
 	tids = append(tids, p.thread(t, "run"))
 
 	counts, sums := map[int]int{}, map[int]time.Duration{}
