@@ -284,7 +284,7 @@ func testTimeInTheKernel(t *testing.T) {
 	p := startTarget(t)
 	p.thread(t, "kernel")
 	e := open(t, p.pid, Options{Frequency: 1000, Stack: 64, Kernel: true})
-	inKernel, sum, total := 0, time.Duration(0), time.Duration(0)
+	inKernel, sum := 0, time.Duration(0)
 	until(t, e, func(s *Sample) {
 		sum += s.Period
 		if len(s.Kernel) > 0 {
@@ -296,14 +296,17 @@ func testTimeInTheKernel(t *testing.T) {
 			}
 		}
 	}, func() bool {
-		var err error
-		if total, err = e.CPUTime(); err != nil {
+		total, err := e.CPUTime()
+		if err != nil {
 			t.Fatal(err)
 		}
-		return total > 300*time.Millisecond && (e.KernelExcluded || inKernel > 10)
+		if e.KernelExcluded {
+			return total-sum > 100*time.Millisecond // the time in the kernel is only in the counters
+		}
+		return inKernel > 10
 	})
-	if missing := total - sum; e.KernelExcluded && (inKernel > 0 || missing < total/2) {
-		t.Errorf("%d samples in the kernel; the samples are for %v of %v", inKernel, sum, total)
+	if e.KernelExcluded && inKernel > 0 {
+		t.Errorf("%d samples with kernel frames, want none", inKernel)
 	}
 }
 
