@@ -13,8 +13,10 @@ import (
 // Limits of what is read from a file. Tables beyond them are left out, as damaged ones are.
 const (
 	maxFile         = 1 << 30
+	maxSegments     = 1000
 	maxFrameTable   = 64 << 20
 	maxFunctions    = 2_000_000
+	maxCIEs         = 100_000
 	maxSymbols      = 2_000_000
 	maxNames        = 128 << 20
 	maxSectionNames = 1 << 20
@@ -24,8 +26,7 @@ const (
 
 var order = binary.LittleEndian
 
-// A Library is what unwinding needs of an ELF file: a shared library, a program, or the image of
-// the vdso. Several goroutines may use it.
+// A Library is what unwinding needs of an ELF file: a shared library, a program, or the vdso. Several goroutines may use it.
 type Library struct {
 	Machine Machine
 
@@ -45,7 +46,7 @@ type Library struct {
 	rows map[uint64]*row // by address of the instruction
 }
 
-// Open reads an ELF file of the given size. Tables that are missing or damaged are left out: their
+// Open reads an ELF file, or an image of the vdso, of the given size. Tables that are missing or damaged are left out: their
 // functions have no names or no known callers. The reader is not used after Open returns.
 func Open(r io.ReaderAt, size int64) (*Library, error) {
 	if size > maxFile {
@@ -69,8 +70,8 @@ func Open(r io.ReaderAt, size int64) (*Library, error) {
 		return nil, fmt.Errorf("an ELF file for %v, which is neither amd64 nor arm64", machine)
 	}
 	segments := readTable[elf.Prog64](f, header.Phoff, header.Phnum, header.Phentsize)
-	if len(segments) == 0 {
-		return nil, fmt.Errorf("an ELF file without the program headers that its header announces (%d)", header.Phnum)
+	if len(segments) == 0 || len(segments) > maxSegments {
+		return nil, fmt.Errorf("an ELF file with %d program headers, too many or after its end", header.Phnum)
 	}
 	var dynamic, frameHeader elf.Prog64
 	for _, s := range segments {

@@ -185,65 +185,44 @@ func (o *operands) arrange(code byte, c *cursor) {
 	}
 }
 
-// calculate executes the instructions that compute: those with one operand, then those with two.
+// calculate executes the instructions that compute a value from one operand or two.
 func (o *operands) calculate(code byte, c *cursor) {
 	b := o.pop()
 	switch code {
 	case 0x19: // abs
 		o.push(uint64(max(int64(b), -int64(b))))
-		return
 	case 0x1f: // neg
 		o.push(-b)
-		return
 	case 0x20: // not
 		o.push(^b)
-		return
 	case 0x23: // plus_uconst
 		o.push(b + c.uleb())
-		return
+	default:
+		o.bad = o.bad || b == 0 && (code == 0x1b || code == 0x1d)
+		if a := o.pop(); !o.bad {
+			o.push(operators[code](a, b))
+		}
 	}
-	a := o.pop()
-	if b == 0 && (code == 0x1b || code == 0x1d) {
-		o.bad = true
-		return
-	}
-	switch code {
-	case 0x1a: // and
-		a &= b
-	case 0x1b: // div
-		a = uint64(int64(a) / int64(b))
-	case 0x1c: // minus
-		a -= b
-	case 0x1d: // mod
-		a %= b
-	case 0x1e: // mul
-		a *= b
-	case 0x21: // or
-		a |= b
-	case 0x22: // plus
-		a += b
-	case 0x24: // shl
-		a <<= b
-	case 0x25: // shr
-		a >>= b
-	case 0x26: // shra
-		a = uint64(int64(a) >> b)
-	case 0x27: // xor
-		a ^= b
-	case 0x29: // eq
-		a = truth(a == b)
-	case 0x2a: // ge
-		a = truth(int64(a) >= int64(b))
-	case 0x2b: // gt
-		a = truth(int64(a) > int64(b))
-	case 0x2c: // le
-		a = truth(int64(a) <= int64(b))
-	case 0x2d: // lt
-		a = truth(int64(a) < int64(b))
-	case 0x2e: // ne
-		a = truth(a != b)
-	}
-	o.push(a)
+}
+
+var operators = map[byte]func(a, b uint64) uint64{
+	0x1a: func(a, b uint64) uint64 { return a & b },                       // and
+	0x1b: func(a, b uint64) uint64 { return uint64(int64(a) / int64(b)) }, // div
+	0x1c: func(a, b uint64) uint64 { return a - b },                       // minus
+	0x1d: func(a, b uint64) uint64 { return a % b },                       // mod
+	0x1e: func(a, b uint64) uint64 { return a * b },                       // mul
+	0x21: func(a, b uint64) uint64 { return a | b },                       // or
+	0x22: func(a, b uint64) uint64 { return a + b },                       // plus
+	0x24: func(a, b uint64) uint64 { return a << b },                      // shl
+	0x25: func(a, b uint64) uint64 { return a >> b },                      // shr
+	0x26: func(a, b uint64) uint64 { return uint64(int64(a) >> b) },       // shra
+	0x27: func(a, b uint64) uint64 { return a ^ b },                       // xor
+	0x29: func(a, b uint64) uint64 { return truth(a == b) },               // eq
+	0x2a: func(a, b uint64) uint64 { return truth(int64(a) >= int64(b)) }, // ge
+	0x2b: func(a, b uint64) uint64 { return truth(int64(a) > int64(b)) },  // gt
+	0x2c: func(a, b uint64) uint64 { return truth(int64(a) <= int64(b)) }, // le
+	0x2d: func(a, b uint64) uint64 { return truth(int64(a) < int64(b)) },  // lt
+	0x2e: func(a, b uint64) uint64 { return truth(a != b) },               // ne
 }
 
 func truth(condition bool) uint64 {

@@ -34,37 +34,34 @@ type cie struct {
 type function struct {
 	start, end uint64
 	cie        *cie
-	program    uint32 // offset in the table
-	size       uint32 // of the program
+	from, to   uint32 // where the program is in the table
 }
 
 // readFrameTable finds all functions that the frame table describes. Linkers also leave a table of
 // functions that is sorted already, but it is no shorter to check than to sort.
 func (l *Library) readFrameTable() {
-	const maxEntry = 1 << 20
+	const maxEntry = 256 << 10 // bounds the time for a row
 	cies := map[int]*cie{}
 	for at := 0; len(l.frameTable)-at > 4 && len(l.functions) < maxFunctions; {
 		begin := at + 4
 		size := int64(order.Uint32(l.frameTable[at:]))
-		if size == 0 || size > maxEntry || size > int64(len(l.frameTable)-begin) {
+		if size == 0 || size > int64(len(l.frameTable)-begin) {
 			break
 		}
-		c := cursor{data: l.frameTable[begin : begin+int(size)], address: l.frameTableAddress + uint64(begin)}
+		end := begin + int(size)
+		c := cursor{data: l.frameTable[begin:end], address: l.frameTableAddress + uint64(begin)}
 		distance := int(c.fixed(4))
-		if distance == 0 {
+		switch cie := cies[begin-distance]; {
+		case size > maxEntry:
+		case distance == 0 && len(cies) < maxCIEs:
 			cies[at] = readCIE(c)
-		} else if cie := cies[begin-distance]; cie != nil {
-			f := function{start: c.pointer(cie.pointers), cie: cie}
-			f.end = f.start + c.pointer(cie.pointers&formatBits)
-			if cie.sized {
-				c.take(c.uleb())
-			}
-			f.program, f.size = uint32(begin+c.at), uint32(len(c.data)-c.at)
-			if !c.bad && f.start != 0 && f.start < f.end { // a linker sets it to 0 for a function that it removes
+		case cie != nil:
+			if f, ok := readFDE(&c, cie); ok {
+				f.from, f.to = uint32(begin+c.at), uint32(end)
 				l.functions = append(l.functions, f)
 			}
 		}
-		at = begin + int(size)
+		at = end
 	}
 	slices.SortFunc(l.functions, func(a, b function) int { return cmp.Compare(a.start, b.start) })
 	l.functions = slices.Clip(l.functions)
@@ -115,6 +112,17 @@ func readCIE(c cursor) *cie {
 		return nil
 	}
 	return result
+}
+
+// readFDE reads an entry up to its program. ok is false if it is damaged, or if its address is 0:
+// so a linker marks a function that it has removed.
+func readFDE(c *cursor, cie *cie) (f function, ok bool) {
+	f.cie, f.start = cie, c.pointer(cie.pointers)
+	f.end = f.start + c.pointer(cie.pointers&formatBits)
+	if cie.sized {
+		c.take(c.uleb())
+	}
+	return f, !c.bad && f.start != 0 && f.start < f.end
 }
 
 // A cursor reads the values of a table. After the end of the bytes it reads zeros and is bad from
@@ -188,14 +196,10 @@ func (c *cursor) pointer(encoding byte) (value uint64) {
 	switch encoding & formatBits {
 	case 0x0, 0x4, 0xc:
 		value = c.fixed(8)
-	case 0x1:
-		value = c.uleb()
 	case 0x2:
 		value = c.fixed(2)
 	case 0x3:
 		value = c.fixed(4)
-	case 0x9:
-		value = uint64(c.sleb())
 	case 0xa:
 		value = c.signed(2)
 	case 0xb:

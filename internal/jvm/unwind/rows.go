@@ -3,11 +3,11 @@ package unwind
 import (
 	"errors"
 	"fmt"
-	"slices"
+	"sort"
 )
 
-// A row has the rules by which a frame that executes an instruction is left: how to compute the
-// address where the stack of the caller ends (CFA), and the caller's registers from it.
+// A row has the rules that compute the caller of a frame that executes an instruction: the address
+// where the stack of the caller ends, which DWARF calls the CFA, and the registers of the caller.
 type row struct {
 	cfa           rule
 	saved         []savedRegister
@@ -58,12 +58,7 @@ func (l *Library) row(address uint64) *row {
 }
 
 func (l *Library) computeRow(address uint64) *row {
-	i, _ := slices.BinarySearchFunc(l.functions, address, func(f function, a uint64) int {
-		if f.start <= a {
-			return -1
-		}
-		return 1
-	})
+	i := sort.Search(len(l.functions), func(i int) bool { return l.functions[i].start > address })
 	if i == 0 || address >= l.functions[i-1].end {
 		return &row{err: ErrUnknown}
 	}
@@ -72,8 +67,7 @@ func (l *Library) computeRow(address uint64) *row {
 	err := p.run(cursor{data: f.cie.program})
 	p.initial = p.rules
 	if err == nil {
-		address := l.frameTableAddress + uint64(f.program)
-		err = p.run(cursor{data: l.frameTable[f.program:][:f.size], address: address})
+		err = p.run(cursor{data: l.frameTable[f.from:f.to], address: l.frameTableAddress + uint64(f.from)})
 	}
 	switch {
 	case err != nil:

@@ -7,6 +7,7 @@ import (
 	"io"
 	"iter"
 	"slices"
+	"sort"
 	"strings"
 )
 
@@ -21,12 +22,7 @@ type symbol struct {
 func (l *Library) Symbol(address uint64) string {
 	// Functions that begin later win, and among names of one function those with fewer underscores.
 	const candidates = 16
-	end, _ := slices.BinarySearchFunc(l.symbols, address, func(s symbol, a uint64) int {
-		if s.start <= a {
-			return -1
-		}
-		return 1
-	})
+	end := sort.Search(len(l.symbols), func(i int) bool { return l.symbols[i].start > address })
 	best, bestStart := "", uint64(0)
 	for _, s := range slices.Backward(l.symbols[max(0, end-candidates):end]) {
 		if address >= s.end || best != "" && s.start != bestStart {
@@ -72,7 +68,7 @@ func (l *Library) addSymbols(table, names []byte) {
 }
 
 func (l *Library) sortSymbols() {
-	slices.SortStableFunc(l.symbols, func(a, b symbol) int { return cmp.Compare(a.start, b.start) })
+	slices.SortFunc(l.symbols, func(a, b symbol) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.name, b.name)) })
 	l.symbols = slices.Clip(l.symbols)
 }
 

@@ -66,11 +66,11 @@ var (
 // Memory returns the word at an address; ok is false if it cannot be read.
 type Memory func(address uint64) (word uint64, ok bool)
 
-// Step replaces the registers of a frame by those of its caller. The address is that of the
-// instruction that the frame executes, as Address returns it: the program counter if the frame is
-// the innermost or was interrupted by a signal, else the program counter minus one, because a
-// return address may be in the next function. signal reports that the frame called a signal handler, so
-// the caller was interrupted. After an error the registers are unchanged.
+// Step replaces the registers of a frame by those of its caller. The address, as Address returns
+// it, is that of the instruction that the frame executes. It is the program counter if the frame is
+// the innermost or was interrupted, else the program counter minus one, because a call may be the
+// last instruction of a function. signal reports that the frame is code to which a signal handler
+// returns, so its caller was interrupted. After an error the registers are unchanged.
 func (l *Library) Step(address uint64, regs *Registers, memory Memory) (signal bool, err error) {
 	next := *regs
 	if l.isSignalReturn(address) {
@@ -120,8 +120,8 @@ func (l *Library) stepByTable(address uint64, regs, next *Registers, memory Memo
 	return row.signal, nil
 }
 
-// signalReturn is the code in arm64's vdso to which signal handlers return. Kernels since 5.8 give it no call
-// frame information, and earlier ones information that loses the program counter.
+// signalReturn is the code in the vdso of arm64 to which signal handlers return. Linux gives it no
+// call frame information, or information that loses the program counter.
 const signalReturn = "__kernel_rt_sigreturn"
 
 // isSignalReturn reports whether an address is in signalReturn, or directly before it.
@@ -130,7 +130,7 @@ func (l *Library) isSignalReturn(address uint64) bool {
 	return l.signalReturn != 0 && address+1 >= l.signalReturn && address < l.signalReturn+size
 }
 
-// stepSignalARM64 restores the registers from what the kernel stores on the stack before it calls a handler.
+// stepSignalARM64 restores the registers that the kernel has stored on the stack of a handler.
 func stepSignalARM64(regs *Registers, memory Memory) error {
 	// siginfo, the fields of ucontext up to the registers, and the address of a fault
 	const offset = 128 + 176 + 8
