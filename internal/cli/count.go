@@ -93,6 +93,7 @@ func newCount(s streams) *cobra.Command {
 	flags.BoolVar(&c.json, "json", false, "write JSON")
 	c.contexts.register(command)
 	c.targetFlags.register(flags)
+	c.settle.register(flags)
 	c.registerBudget(flags)
 	return command
 }
@@ -414,6 +415,9 @@ func timedCalls(rows []results.Row) (calls uint64) {
 }
 
 func (r *countRun) writeText(out io.Writer, look *countLook, width int) {
+	if text := r.disturbedText(); text != "" {
+		_, _ = fmt.Fprintln(out, text)
+	}
 	rows, hidden := calledRows(look.rows, r.top)
 	if len(rows) > 0 {
 		format.WriteTable(out, countColumns, rowTexts(rows, overloadsOf(look.rows)), width)
@@ -441,7 +445,9 @@ func (v *liveSession) describeHooks() *document.Hooks {
 	if v.applied.isUsed() {
 		unmatched = v.applied.unmatched()
 	}
-	return document.NewHooks(v.session, v.installation, batchCosts(v.installation.Batches), unmatched)
+	hooks := document.NewHooks(v.session, v.installation, batchCosts(v.installation.Batches), unmatched)
+	hooks.Settling = v.recovery
+	return hooks
 }
 
 func (r *countRun) describe(look *countLook) document.Count {

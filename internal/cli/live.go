@@ -12,6 +12,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/jvm/cost"
+	"github.com/sonde-jvm/sonde/internal/jvm/targetfs"
 	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
 	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/measure/results"
@@ -35,6 +36,7 @@ type targetFlags struct {
 	force    bool
 	cache    cacheFlags
 	listLeft bool
+	settle   settleFlags
 	budget   float64 // part of the program's CPU time that hooks may cost; 0 for no limit
 }
 
@@ -68,11 +70,13 @@ type liveSession struct {
 	screen       *screen
 	session      *session.Look
 	installation *session.Installation
-	began        time.Time // when the hooks went on
+	began        time.Time // when results began: the hooks are in, and the program runs as before
+	recovery     *overhead.Recovery
 	cost         *overhead.Meter
-	endCache     func()     // called when nothing is woven any more
-	endBudget    func()     // nil without a budget
-	applied      appliedSet // used with contexts or conditions
+	endCache     func()       // called when nothing is woven any more
+	endBudget    func()       // nil without a budget
+	applied      appliedSet   // used with contexts or conditions
+	prepare      func() error // called when the hooks are in, before results begin; may be nil
 
 	lock    sync.Mutex
 	remarks []string
@@ -83,9 +87,12 @@ type liveSession struct {
 // enter puts the hooks in, for the command with this name. If that fails or is interrupted,
 // everything is undone.
 func (v *liveSession) enter(ctx context.Context, name string, flags arena.Flags, period uint32) (err error) {
+	pace := v.watchPace(ctx)
+	defer pace.Close(ctx)
 	if err := v.open(ctx, commandLine(name, v.target.patterns)); err != nil {
 		return err
 	}
+	pace.Rest(ctx)
 	v.cost = overhead.NewMeter(v.session, flags, period)
 	v.cost.Measure(ctx)
 	if v.applied.set != nil {
@@ -93,13 +100,20 @@ func (v *liveSession) enter(ctx context.Context, name string, flags arena.Flags,
 	} else {
 		v.installation, err = v.session.Instrument(ctx, session.Wanted{Methods: v.target.set, Flags: flags, Period: period})
 	}
+	if err == nil && v.prepare != nil {
+		err = v.prepare()
+	}
 	v.began = time.Now()
 	if err != nil {
 		return v.abandon(ctx, err)
 	}
 	v.reportHooks(ctx)
-	if err := letGo(v.session.JVM()); err != nil { // sonde run --hold has stopped it before its first instruction
+	held, err := targetfs.LetGo(v.session.JVM())
+	if err != nil { // sonde run --hold has stopped it before its first instruction
 		v.remark(format.OneLine(err))
+	}
+	if !held {
+		v.settle(ctx, pace)
 	}
 	v.reportCost()
 	v.target.ready()

@@ -224,7 +224,7 @@ func tracedCalls(t *testing.T, result string) (map[string]uint64, uint64) {
 		calls["refuse"] += one.Errors
 		calls["lost"] += one.Lost
 	}
-	calls["lost"] += d.Losses.Dropped + d.Losses.Early + d.Losses.Beyond + d.Losses.NotChosen
+	calls["lost"] += d.Losses.Dropped + d.Losses.Beyond + d.Losses.NotChosen
 	return calls, uint64(d.Woven + d.Cached)
 }
 

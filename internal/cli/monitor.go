@@ -82,6 +82,7 @@ func newMonitor(s streams) *cobra.Command {
 	flags.StringVar(&c.listen, "listen", "", "`[ADDRESS:]PORT` at which /metrics is served for Prometheus; the default address is 127.0.0.1")
 	c.contexts.register(command)
 	c.targetFlags.register(flags)
+	c.settle.register(flags)
 	c.registerBudget(flags)
 	return command
 }

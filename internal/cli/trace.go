@@ -14,9 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sonde-jvm/sonde/internal/jvm/cost"
 	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
-	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/measure/trace"
 	"github.com/sonde-jvm/sonde/internal/report"
 	"github.com/sonde-jvm/sonde/internal/report/document"
@@ -78,6 +76,7 @@ func newTrace(s streams) *cobra.Command {
 	c.contexts.register(command)
 	hide(command, "context", "by-tag") // these group results, and each transaction is a result of its own
 	c.targetFlags.register(flags)
+	c.settle.register(flags)
 	return command
 }
 
@@ -233,10 +232,7 @@ type traceRun struct {
 	terminal text.Terminal
 	kept     []*trace.Transaction
 	beyond   uint64
-	settling overhead.Settling
-	looked   cost.Reading // of the compilers, the last while the program settles
-	early    uint64       // transactions that began before it had settled
-	hasTitle bool         // the list has its title
+	hasTitle bool // the list has its title
 	drawn    time.Time
 }
 
@@ -246,14 +242,12 @@ func (c *traceCommand) run(ctx context.Context) error {
 		traceCommand: c, terminal: c.terminal(),
 		liveSession: liveSession{target: &c.targetFlags, screen: newScreen(c.streams), applied: appliedSet{set: c.wanted}},
 	}
+	r.prepare = func() error { return r.liveSession.session.SetRings(c.ringBytes(), uint32(c.levels)) }
 	if err := r.enter(ctx, "trace", arena.On|arena.Timed, 0); err != nil {
 		return err
 	}
 	s := r.liveSession.session
 	defer func() { _ = s.Release() }()
-	if err := s.SetRings(c.ringBytes(), uint32(c.levels)); err != nil {
-		return r.abandon(ctx, err)
-	}
 	var settle time.Duration
 	if c.wanted.HandOff {
 		settle = settleTime
@@ -261,16 +255,6 @@ func (c *traceCommand) run(ctx context.Context) error {
 	r.rings = trace.NewReader(s, r.applied.Probes, c.allow, settle)
 	r.reportTraced()
 	r.measureCost(ctx)
-	r.settling = overhead.Settling{Rule: overhead.ForTrace, State: overhead.Settled}
-	if c.keepsSlow() {
-		r.settling.State = overhead.Unsettled
-		reading, err := s.Read()
-		if err != nil {
-			return r.abandon(ctx, err)
-		}
-		r.looked = reading
-		r.screen.say("calls are slow until the JVM has compiled the hooked methods again; until then, no call is kept")
-	}
 	return r.finish(ctx, r.watch(ctx))
 }
 
@@ -324,10 +308,9 @@ func (r *traceRun) measureCost(ctx context.Context) {
 func (r *traceRun) watch(ctx context.Context) ending {
 	s := waitLoop{done: r.liveSession.session.Done(), why: r.endedBy}
 	s.addTask(readEvery, func() ending {
-		if r.duration > 0 && r.settling.State != overhead.Unsettled && time.Since(r.began) >= r.duration {
+		if r.duration > 0 && time.Since(r.began) >= r.duration {
 			return endedDuration
 		}
-		r.lookAtCompilers()
 		if ended := afterWrite(r.step()); ended != notEnded {
 			return ended
 		}
@@ -359,10 +342,6 @@ func (r *traceRun) step() error {
 // keep keeps transactions up to the limit.
 func (r *traceRun) keep(taken []*trace.Transaction) error {
 	for _, t := range taken {
-		if r.isDisturbed(t) {
-			r.early++
-			continue
-		}
 		if len(r.kept) == r.limit {
 			r.beyond++
 			continue
@@ -380,52 +359,6 @@ func (r *traceRun) switchOff(ctx context.Context) {
 	if err := r.applied.SetLevel(ctx, tracedName, probeset.Count); err != nil && ctx.Err() == nil {
 		r.remark(format.OneLine(err))
 	}
-}
-
-// overdueText says why the wait ended although the program has not settled; empty if it
-// has.
-func overdueText(s overhead.Settling, calls uint64) string {
-	switch {
-	case s.State != overhead.Overdue:
-		return ""
-	case calls < s.Rule.Calls:
-		return fmt.Sprintf("only %s in %s: the first kept transactions may be slow because the JVM still compiles the hooked methods",
-			format.Count(int(calls), "call began", "calls began"), format.Duration(s.Rule.Limit))
-	}
-	return fmt.Sprintf("the compilers are still busy after %s: calls may be slow because the JVM still compiles the hooked methods", format.Duration(s.Rule.Limit))
-}
-
-// keepsSlow reports whether a trace keeps calls because they are slow.
-func (c *traceCommand) keepsSlow() bool {
-	when := c.wanted.Probes[0].When
-	return c.slowerThan > 0 || when != nil && when.ReadsElapsed()
-}
-
-// lookAtCompilers keeps on waiting for the program to settle. What is kept, and the time
-// it is kept for, begins when it has.
-func (r *traceRun) lookAtCompilers() {
-	if r.settling.State != overhead.Unsettled || time.Since(r.looked.At) < overhead.SettleInterval {
-		return
-	}
-	now, err := r.liveSession.session.Read()
-	if err != nil {
-		return // the end will say it
-	}
-	since := r.looked.Until(now)
-	r.looked = now
-	if err := r.rings.Count(); err != nil || r.settling.Add(since, r.rings.Rings.Opened) == overhead.Unsettled {
-		return
-	}
-	r.began = time.Now()
-	if text := overdueText(r.settling, r.rings.Rings.Opened); text != "" {
-		r.remark(text)
-	}
-	r.screen.say("waited %s for the JVM to compile the hooked methods; slow calls are kept from now on", format.Duration(r.settling.Took.Round(100*time.Millisecond)))
-}
-
-// isDisturbed reports whether a transaction began before the program had settled.
-func (r *traceRun) isDisturbed(t *trace.Transaction) bool {
-	return r.settling.State == overhead.Unsettled || r.settling.Took > 0 && t.Begin.Before(r.began)
 }
 
 // finish reads what was traced before the hooks go out, and writes it.
@@ -453,7 +386,6 @@ func (r *traceRun) finish(ctx context.Context, ended ending) error {
 func (r *traceRun) readRest(ended ending) error {
 	rest, err := r.rings.Finish()
 	if ended == endedUnread {
-		rest = slices.DeleteFunc(rest, r.isDisturbed)
 		r.kept = append(r.kept, rest[:min(len(rest), r.limit-len(r.kept))]...)
 		return err
 	}
@@ -491,7 +423,7 @@ func (r *traceRun) result(took time.Duration) *trace.Trace {
 	}
 	weavings := r.liveSession.session.Weavings()
 	t.Woven, t.Cached = weavings.Woven, weavings.Cached
-	t.Losses = trace.Losses{Counts: r.rings.Counts(), NotChosen: r.rings.Rings.Discarded, Dropped: r.rings.Rings.Dropped, Beyond: r.beyond, Early: r.early}
+	t.Losses = trace.Losses{Counts: r.rings.Counts(), NotChosen: r.rings.Rings.Discarded, Dropped: r.rings.Rings.Dropped, Beyond: r.beyond}
 	if r.limit > 0 && len(r.kept) >= r.limit {
 		// Transactions that were running when the limit was reached are no loss.
 		t.Losses.Beyond += t.Losses.Unfinished
@@ -567,8 +499,6 @@ func (r *traceRun) isShown(number int, one *trace.Transaction, t *trace.Trace) b
 func (r *traceRun) noneError(t *trace.Trace) error {
 	methods, took := strings.Join(r.patterns, ", "), format.Duration(t.Took.Round(time.Millisecond))
 	switch {
-	case r.settling.State == overhead.Unsettled:
-		return fmt.Errorf("the trace ended after %s, before the JVM had compiled the hooked methods again; calls are kept only after that: trace longer", took)
 	case t.Losses.NotChosen > 0:
 		return fmt.Errorf("none of %s of %s within %s met the conditions: %s",
 			format.Count(int(t.Losses.NotChosen), "call", "calls"), methods, took, strings.Join(t.Conditions, "; "))

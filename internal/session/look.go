@@ -431,6 +431,17 @@ func (l *Look) freshIDs(request Request) (idle, active []uint32) {
 	return idle, active
 }
 
+// Restart makes the look begin at zero with all its hooks, and with empty rings if it traces.
+func (l *Look) Restart() {
+	l.looks.lock.Lock()
+	ids := slices.Collect(maps.Keys(l.live))
+	l.looks.lock.Unlock()
+	l.rebase(ids)
+	if l.isTracing() {
+		_ = l.emptyRings() // the end reports it
+	}
+}
+
 // rebase makes the look begin at zero with hooks that have measured before.
 func (l *Look) rebase(ids []uint32) {
 	if len(ids) == 0 {
@@ -758,18 +769,24 @@ func (l *Look) SetRings(bytes, levels uint32) error {
 	}
 	if l.looks.traces != l {
 		l.looks.traces = l
-		rings, err := l.Arena.Rings()
-		if err != nil {
-			return err
-		}
-		for _, ring := range rings {
-			_ = ring.Read(func(arena.Record) {}) // left by a trace that has ended
-		}
-		if l.rings, err = l.countRings(); err != nil {
+		if err := l.emptyRings(); err != nil { // left by a trace that has ended
 			return err
 		}
 	}
 	return l.Arena.SetRings(bytes, levels)
+}
+
+// emptyRings discards what the rings hold, and counts from now on.
+func (l *Look) emptyRings() error {
+	rings, err := l.Arena.Rings()
+	if err != nil {
+		return err
+	}
+	for _, ring := range rings {
+		_ = ring.Read(func(arena.Record) {})
+	}
+	l.rings, err = l.countRings()
+	return err
 }
 
 // Rings returns the rings of traced calls if this look traces: nobody else may read them.

@@ -90,31 +90,28 @@ func TestSettling(t *testing.T) {
 	for name, tt := range map[string]struct {
 		rule  Rule
 		looks []cost.Cost
-		calls uint64
 		want  int // looks until the wait is over
 		state State
 	}{
-		"profile: idle at once":                 {ForProfile, repeat(9, idle), 0, 3, Settled},
-		"profile: busy, then idle":              {ForProfile, append(repeat(5, busy), repeat(9, look(0.15, 0))...), 0, 8, Settled},
-		"profile: waiting compilers are idle":   {ForProfile, repeat(9, waiting), 0, 3, Settled},
-		"profile: always busy":                  {ForProfile, repeat(50, busy), 0, 24, Overdue},
-		"root cause: always busy":               {ForRootCause, repeat(50, busy), 0, 32, Overdue},
-		"suggest: idle at once":                 {ForSuggest, repeat(9, idle), 0, 3, Settled},
-		"suggest: waiting compilers are busy":   {ForSuggest, repeat(9, waiting), 0, never, Unsettled},
-		"suggest: busy for 8 s of its own time": {ForSuggest, repeat(99, busy), 0, 32, Overdue},
-		"trace: idle at once":                   {ForTrace, repeat(9, idle), 100, 8, Settled},
-		"trace: busy, then idle":                {ForTrace, append(repeat(5, busy), repeat(9, look(0.04, 0))...), 100, 13, Settled},
-		"trace: idle in between":                {ForTrace, append(append(repeat(2, idle), busy), repeat(9, idle)...), 100, 11, Settled},
-		"trace: a little to do":                 {ForTrace, repeat(9, look(0.1, 0)), 100, never, Unsettled},
-		"trace: waiting for a processor":        {ForTrace, repeat(9, waiting), 100, never, Unsettled},
-		"trace: idle, but nothing is called":    {ForTrace, repeat(9, idle), ForTrace.Calls - 1, never, Unsettled},
-		"trace: always busy":                    {ForTrace, repeat(200, busy), 100, 180, Overdue},
-		"trace: nothing is ever called":         {ForTrace, repeat(200, idle), 2, 180, Overdue},
+		"profile: idle at once":                 {ForProfile, repeat(9, idle), 3, Settled},
+		"profile: busy, then idle":              {ForProfile, append(repeat(5, busy), repeat(9, look(0.15, 0))...), 8, Settled},
+		"profile: waiting compilers are idle":   {ForProfile, repeat(9, waiting), 3, Settled},
+		"profile: always busy":                  {ForProfile, repeat(50, busy), 24, Overdue},
+		"root cause: always busy":               {ForRootCause, repeat(50, busy), 32, Overdue},
+		"suggest: idle at once":                 {ForSuggest, repeat(9, idle), 3, Settled},
+		"suggest: waiting compilers are busy":   {ForSuggest, repeat(9, waiting), never, Unsettled},
+		"suggest: busy for 8 s of its own time": {ForSuggest, repeat(99, busy), 32, Overdue},
+		"results: idle at once":                 {ForResults, repeat(9, idle), 8, Settled},
+		"results: busy, then idle":              {ForResults, append(repeat(5, busy), repeat(9, look(0.04, 0))...), 13, Settled},
+		"results: idle in between":              {ForResults, append(append(repeat(2, idle), busy), repeat(9, idle)...), 11, Settled},
+		"results: a little to do":               {ForResults, repeat(9, look(0.1, 0)), never, Unsettled},
+		"results: waiting for a processor":      {ForResults, repeat(9, waiting), never, Unsettled},
+		"results: always busy":                  {ForResults, repeat(200, busy), 180, Overdue},
 	} {
 		s := Settling{Rule: tt.rule}
 		got := never
 		for i, c := range tt.looks {
-			if s.Add(c, tt.calls) != Unsettled {
+			if s.Add(c) != Unsettled {
 				got = i + 1
 				break
 			}
@@ -131,10 +128,10 @@ func TestSettling(t *testing.T) {
 func TestAnOverdueProgramMaySettle(t *testing.T) {
 	s := Settling{Rule: ForProfile}
 	for s.State == Unsettled {
-		s.Add(cost.Cost{Elapsed: time.Second, CompileCPU: time.Second}, 0)
+		s.Add(cost.Cost{Elapsed: time.Second, CompileCPU: time.Second})
 	}
 	took := s.Took
-	if s.State != Overdue || s.Add(cost.Cost{Elapsed: time.Second}, 0) != Settled || s.Took != took {
+	if s.State != Overdue || s.Add(cost.Cost{Elapsed: time.Second}) != Settled || s.Took != took {
 		t.Errorf("%+v", s)
 	}
 }

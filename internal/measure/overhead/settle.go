@@ -14,23 +14,19 @@ type Rule struct {
 	Quiet time.Duration // how long they must be idle
 	// CountWaiting counts compilers that wait for a processor as busy.
 	CountWaiting bool
-	// Calls is how many calls of hooked methods must have begun: while nobody calls the
-	// methods, compilers are idle because they have nothing to compile.
-	Calls uint64
 	// The wait is given up after Limit, or after the program has used WorkLimit of
 	// processor time (0: no such limit). Some programs keep their compilers busy.
 	Limit     time.Duration
 	WorkLimit time.Duration
 }
 
-// The rules. Traces have a stricter one because they keep calls for being slow: compilers
-// that are nearly done pause often while the program is still several times slower
-// (RATIONALE, "When does a trace of slow calls begin to keep them?").
+// The rules. That of results is stricter: compilers that are nearly done pause often while the
+// program is still several times slower. It is used where no samples tell (Pace).
 var (
+	ForResults   = Rule{Busy: 0.05, Quiet: 2 * time.Second, CountWaiting: true, Limit: 45 * time.Second}
 	ForProfile   = Rule{Busy: 0.15, Quiet: 750 * time.Millisecond, Limit: 6 * time.Second}
 	ForRootCause = Rule{Busy: 0.15, Quiet: 750 * time.Millisecond, Limit: 8 * time.Second}
 	ForSuggest   = Rule{Busy: 0.15, Quiet: 750 * time.Millisecond, CountWaiting: true, Limit: 24 * time.Second, WorkLimit: 8 * time.Second}
-	ForTrace     = Rule{Busy: 0.05, Quiet: 2 * time.Second, CountWaiting: true, Calls: 10, Limit: 45 * time.Second}
 )
 
 // SettleInterval is the time between two looks at the compilers.
@@ -64,9 +60,8 @@ type Settling struct {
 	idle, elapsed, worked time.Duration
 }
 
-// Add takes in what happened since the last look, and how many calls of hooked methods
-// have begun in all. It returns the new state.
-func (s *Settling) Add(since cost.Cost, calls uint64) State {
+// Add takes in what happened since the last look, and returns the new state.
+func (s *Settling) Add(since cost.Cost) State {
 	if s.State == Settled {
 		return Settled
 	}
@@ -78,7 +73,7 @@ func (s *Settling) Add(since cost.Cost, calls uint64) State {
 	}
 	before := s.State
 	switch {
-	case s.idle >= s.Rule.Quiet && calls >= s.Rule.Calls:
+	case s.idle >= s.Rule.Quiet:
 		s.State = Settled
 	case s.elapsed >= s.Rule.Limit, s.Rule.WorkLimit > 0 && s.worked >= s.Rule.WorkLimit:
 		s.State = Overdue
@@ -103,7 +98,7 @@ func (r Rule) Wait(read func() (cost.Reading, error), pause func(time.Duration) 
 		if err != nil {
 			return err
 		}
-		s.Add(last.Until(now), 0)
+		s.Add(last.Until(now))
 		last = now
 	}
 	return nil

@@ -145,7 +145,7 @@ func (s *settler) look() error {
 		}
 		return nil
 	}
-	if wasOpen || since.Elapsed <= 0 || s.settling.Add(since, 0) != overhead.Settled {
+	if wasOpen || since.Elapsed <= 0 || s.settling.Add(since) != overhead.Settled {
 		return nil
 	}
 	return s.run.window.open(s.run)

@@ -51,7 +51,6 @@ type Target = cct.Target
 type Losses struct {
 	NotChosen    uint64 `json:"notChosen,omitempty"`    // transactions that did not meet the conditions at their end
 	Beyond       uint64 `json:"beyond,omitempty"`       // transactions that ended after the requested number was reached
-	Early        uint64 `json:"early,omitempty"`        // transactions that began before the JVM had recompiled the hooked methods
 	Dropped      uint64 `json:"dropped,omitempty"`      // calls that were only counted because their ring was full
 	Undecided    uint64 `json:"undecided,omitempty"`    // calls whose condition could not be evaluated
 	Ambiguous    uint64 `json:"ambiguous,omitempty"`    // tasks whose transaction is unknown

@@ -10,6 +10,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvm/cost"
 	"github.com/sonde-jvm/sonde/internal/measure/handover"
 	"github.com/sonde-jvm/sonde/internal/measure/monitor"
+	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/measure/results"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
@@ -150,6 +151,8 @@ type Hooks struct {
 	PauseMillis   *float64 `json:"pauseMillis,omitempty"`
 	CompileMillis *float64 `json:"compilerMillis,omitempty"`
 	Unmatched     []string `json:"unmatchedPatterns,omitempty"`
+	// Settling says how the program came back to its former pace; null if the command did not wait for that.
+	Settling *overhead.Recovery `json:"settling,omitempty"`
 }
 
 // NewHooks describes the hooks of a session and what putting them in cost. unmatched are

@@ -96,9 +96,6 @@ func NotChosen(l trace.Losses) string {
 	if l.Beyond > 0 {
 		texts = append(texts, format.Grouped(l.Beyond)+" more than requested")
 	}
-	if l.Early > 0 {
-		texts = append(texts, format.Grouped(l.Early)+" began before the JVM had recompiled the methods with hooks")
-	}
 	return strings.Join(texts, ", ")
 }
 

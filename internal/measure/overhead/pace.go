@@ -1,0 +1,234 @@
+package overhead
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/internal/jvm/cost"
+	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
+	"github.com/sonde-jvm/sonde/internal/jvm/process"
+	"github.com/sonde-jvm/sonde/internal/jvm/sampler"
+	"github.com/sonde-jvm/sonde/internal/measure/hotspots"
+)
+
+// A Pace follows how fast the code of a program runs: changing classes makes HotSpot discard compiled
+// code, and until it has compiled it again the program runs in the interpreter and in code of the
+// first compiler. Samples of the kernel show how much of its time a program spends there, before the
+// change and after.
+type Pace struct {
+	sampler *sampler.Sampler // nil if the kernel does not sample this JVM
+	began   time.Time
+	before  []paceSample
+	after   []paceSample
+}
+
+// A paceSample is a sample of Java code.
+type paceSample struct {
+	at    time.Time
+	kind  jfr.FrameKind // of the innermost compiled or interpreted method
+	stack *jfr.Stack
+}
+
+const (
+	// pacePeriod is the period of the samples. They are taken only while the program settles.
+	pacePeriod = 2 * time.Millisecond
+	// paceBefore is how long the program is watched at most before classes change, and
+	// enoughBefore how many samples end that.
+	paceBefore   = time.Second
+	enoughBefore = 400
+	// paceWindow is the time whose samples are compared with those before. It grows to
+	// paceWindowMost while it has fewer than enoughNow.
+	paceWindow     = 500 * time.Millisecond
+	paceWindowMost = 5 * time.Second
+	enoughNow      = 60
+	// paceRuns is how many windows in a row must show the former pace.
+	paceRuns = 2
+	// A share of slow code counts as the former one if it is larger by less than this.
+	paceTolerance = 0.03
+)
+
+// WatchPace begins to watch a JVM. Where the kernel does not sample it, only its compilers are
+// watched. The caller must call Close.
+func WatchPace(ctx context.Context, pid int) *Pace {
+	p := &Pace{began: time.Now()}
+	s, err := sampler.Start(ctx, pid, sampler.Options{Source: sampler.Kernel, Period: pacePeriod})
+	if err == nil {
+		p.sampler = s
+	}
+	return p
+}
+
+// Close ends the watch. A nil Pace watches nothing.
+func (p *Pace) Close(ctx context.Context) {
+	if p != nil && p.sampler != nil {
+		_ = p.sampler.Close(ctx) // it has changed nothing
+		p.sampler = nil
+	}
+}
+
+// Rest ends the time before the change. It waits until there are enough samples of a busy program.
+func (p *Pace) Rest(ctx context.Context) {
+	for p != nil && p.sampler != nil {
+		p.before = append(p.before, p.poll(ctx)...)
+		passed := time.Since(p.began)
+		idle := passed > paceBefore/2 && len(p.before) < enoughBefore/20
+		if len(p.before) >= enoughBefore || passed >= paceBefore || idle || process.Pause(ctx, 20*time.Millisecond) != nil {
+			return
+		}
+	}
+}
+
+// poll returns the samples of Java code in threads of the program since the last call.
+func (p *Pace) poll(ctx context.Context) (found []paceSample) {
+	if p.sampler == nil {
+		return nil
+	}
+	batch, err := p.sampler.Poll(ctx)
+	if err != nil {
+		p.Close(ctx)
+		return nil
+	}
+	for _, s := range batch.Samples {
+		if kind := kindOf(s); kind != jfr.UnknownKind {
+			found = append(found, paceSample{at: s.At, kind: kind, stack: s.Stack})
+		}
+	}
+	return found
+}
+
+// kindOf returns how the Java code of a sample ran; UnknownKind if it has none.
+func kindOf(s jfr.Sample) jfr.FrameKind {
+	if s.Stack == nil || s.Thread == nil || s.Thread.Kind() != jfr.ProgramThread {
+		return jfr.UnknownKind
+	}
+	for _, f := range s.Stack.Frames {
+		if f.IsJava() && f.Kind != jfr.Inlined && f.Kind != jfr.Native {
+			return f.Kind
+		}
+	}
+	return jfr.UnknownKind
+}
+
+// A Slowness is the share of samples in slow code: in the interpreter, and there or in code of the
+// first compiler.
+type Slowness struct {
+	Samples     int            `json:"samples"`
+	Interpreted hotspots.Share `json:"interpreted"`
+	Slow        hotspots.Share `json:"slow"`
+}
+
+func slownessOf(samples []paceSample) Slowness {
+	var interpreted, slow float64
+	for _, s := range samples {
+		switch s.kind {
+		case jfr.Interpreted:
+			interpreted++
+			slow++
+		case jfr.C1:
+			slow++
+		}
+	}
+	n := float64(len(samples))
+	return Slowness{Samples: len(samples), Interpreted: hotspots.ShareOf(interpreted, n, n), Slow: hotspots.ShareOf(slow, n, n)}
+}
+
+// isFormer reports whether a program runs as it did before: its shares of slow code are not larger,
+// as far as the samples can tell.
+func (s Slowness) isFormer(before Slowness) bool {
+	former := func(now, before hotspots.Share) bool {
+		return now.Low <= before.High && now.Part <= max(before.Part+paceTolerance, before.High)
+	}
+	return former(s.Interpreted, before.Interpreted) && former(s.Slow, before.Slow)
+}
+
+// A Recovery is how a program came back to its former pace.
+type Recovery struct {
+	Settled bool          `json:"settled"` // false if the wait ended before
+	Took    time.Duration `json:"-"`
+	Seconds float64       `json:"seconds"`
+	By      string        `json:"by"` // what was compared
+	Before  *Slowness     `json:"before,omitempty"`
+	Now     *Slowness     `json:"now,omitempty"`
+}
+
+// What a Recovery compares.
+const (
+	ByHooked    = "samples in hooked methods"
+	ByProgram   = "samples of the program"
+	ByCompilers = "work of the compilers"
+)
+
+// Settle waits until the program runs as before. isHooked says which methods have hooks: if there are
+// enough samples with them, only those are compared. progress is called at each look.
+func (p *Pace) Settle(ctx context.Context, limit time.Duration, isHooked func(classfile.MethodRef) bool,
+	read func() (cost.Reading, error), progress func(Recovery)) Recovery {
+	began := time.Now()
+	compilers := Settling{Rule: ForResults}
+	last, err := read()
+	runs := 0
+	for found := (Recovery{}); ; {
+		if err != nil || process.Pause(ctx, SettleInterval) != nil {
+			return found
+		}
+		p.after = append(p.after, p.poll(ctx)...)
+		now, failed := read()
+		err = failed
+		compilers.Add(last.Until(now))
+		last = now
+		found = p.compare(isHooked)
+		found.Took = time.Since(began)
+		found.Seconds = found.Took.Seconds()
+		switch {
+		case found.By == ByCompilers:
+			found.Settled = compilers.State == Settled
+		case found.Now.isFormer(*found.Before):
+			runs++
+			found.Settled = runs >= paceRuns && found.Took >= paceWindow
+		default:
+			runs = 0
+		}
+		if found.Settled || found.Took >= limit {
+			return found
+		}
+		progress(found)
+	}
+}
+
+// compare compares the latest samples with those before.
+func (p *Pace) compare(isHooked func(classfile.MethodRef) bool) Recovery {
+	latest := func(samples []paceSample) []paceSample {
+		now := time.Now()
+		from := len(samples)
+		for from > 0 && now.Sub(samples[from-1].at) < paceWindowMost && (now.Sub(samples[from-1].at) < paceWindow || len(samples)-from < enoughNow) {
+			from--
+		}
+		return samples[from:]
+	}
+	for _, scope := range []struct {
+		by   string
+		keep func(paceSample) bool
+	}{
+		{ByHooked, func(s paceSample) bool {
+			return slices.ContainsFunc(s.stack.Frames, func(f jfr.Frame) bool { return f.IsJava() && isHooked(f.Method.Ref()) })
+		}},
+		{ByProgram, func(paceSample) bool { return true }},
+	} {
+		before, now := filter(p.before, scope.keep), latest(filter(p.after, scope.keep))
+		if len(before) >= enoughNow && len(now) >= enoughNow {
+			was, is := slownessOf(before), slownessOf(now)
+			return Recovery{By: scope.by, Before: &was, Now: &is}
+		}
+	}
+	return Recovery{By: ByCompilers}
+}
+
+func filter(samples []paceSample, keep func(paceSample) bool) (kept []paceSample) {
+	for _, s := range samples {
+		if keep(s) {
+			kept = append(kept, s)
+		}
+	}
+	return kept
+}

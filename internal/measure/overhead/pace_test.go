@@ -1,0 +1,69 @@
+package overhead
+
+import (
+	"testing"
+	"time"
+
+	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
+)
+
+func samplesOf(class string, kinds map[jfr.FrameKind]int) (all []paceSample) {
+	now := time.Now()
+	for kind, n := range kinds {
+		stack := &jfr.Stack{Frames: []jfr.Frame{{Kind: kind, Method: &jfr.Method{Class: class, Name: "m", Descriptor: "()V"}}}}
+		for range n {
+			all = append(all, paceSample{at: now, kind: kind, stack: stack})
+		}
+	}
+	return all
+}
+
+func TestPace(t *testing.T) {
+	isHooked := func(m classfile.MethodRef) bool { return m.Class == "Hooked" }
+	fast := map[jfr.FrameKind]int{jfr.C2: 390, jfr.C1: 8, jfr.Interpreted: 2}
+	slow := map[jfr.FrameKind]int{jfr.C2: 20, jfr.C1: 200, jfr.Interpreted: 180}
+	firstTier := map[jfr.FrameKind]int{jfr.C2: 200, jfr.C1: 198, jfr.Interpreted: 2}
+	for name, tt := range map[string]struct {
+		before, after []paceSample
+		by            string
+		former        bool
+	}{
+		"as before":                        {samplesOf("Other", fast), samplesOf("Other", fast), ByProgram, true},
+		"interpreted":                      {samplesOf("Other", fast), samplesOf("Other", slow), ByProgram, false},
+		"in code of the first compiler":    {samplesOf("Other", fast), samplesOf("Other", firstTier), ByProgram, false},
+		"it was slow before":               {samplesOf("Other", slow), samplesOf("Other", slow), ByProgram, true},
+		"faster than before":               {samplesOf("Other", slow), samplesOf("Other", fast), ByProgram, true},
+		"hooked methods are still slow":    {append(samplesOf("Hooked", fast), samplesOf("Other", fast)...), append(samplesOf("Hooked", slow), samplesOf("Other", fast)...), ByHooked, false},
+		"only other methods are slow":      {append(samplesOf("Hooked", fast), samplesOf("Other", fast)...), append(samplesOf("Hooked", fast), samplesOf("Other", slow)...), ByHooked, true},
+		"hooked methods are hardly called": {samplesOf("Other", fast), append(samplesOf("Hooked", map[jfr.FrameKind]int{jfr.Interpreted: 3}), samplesOf("Other", fast)...), ByProgram, true},
+		"an idle program":                  {nil, samplesOf("Other", map[jfr.FrameKind]int{jfr.Interpreted: 9}), ByCompilers, false},
+	} {
+		p := &Pace{before: tt.before, after: tt.after}
+		got := p.compare(isHooked)
+		former := got.Now != nil && got.Now.isFormer(*got.Before)
+		if got.By != tt.by || former != tt.former {
+			t.Errorf("%s: by %s, as before: %v; want by %s, %v (%+v)", name, got.By, former, tt.by, tt.former, got)
+		}
+	}
+}
+
+func TestKindOfSample(t *testing.T) {
+	frame := func(kind jfr.FrameKind) jfr.Frame { return jfr.Frame{Kind: kind, Method: &jfr.Method{}} }
+	program, gc := &jfr.Thread{Name: "main"}, &jfr.Thread{Name: "GC Thread#0"}
+	for _, tt := range []struct {
+		thread *jfr.Thread
+		frames []jfr.Frame
+		want   jfr.FrameKind
+	}{
+		{program, []jfr.Frame{frame(jfr.Inlined), frame(jfr.Inlined), frame(jfr.C1), frame(jfr.C2)}, jfr.C1},
+		{program, []jfr.Frame{frame(jfr.Library), frame(jfr.Native), frame(jfr.Interpreted)}, jfr.Interpreted},
+		{program, []jfr.Frame{frame(jfr.VM)}, jfr.UnknownKind},
+		{program, nil, jfr.UnknownKind},
+		{gc, []jfr.Frame{frame(jfr.C2)}, jfr.UnknownKind},
+	} {
+		if got := kindOf(jfr.Sample{Thread: tt.thread, Stack: &jfr.Stack{Frames: tt.frames}}); got != tt.want {
+			t.Errorf("%v in %s: %q, want %q", tt.frames, tt.thread.Name, got, tt.want)
+		}
+	}
+}
