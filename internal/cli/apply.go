@@ -66,6 +66,7 @@ func newApply(s streams) *cobra.Command {
 	flags.StringArrayVarP(&c.outputs, "output", "o", nil, "file to write traces to at the end: .html, .json, .trace.json, .otlp.json or .txt; may be repeated")
 	flags.Var(number(&c.keep, usualKeep, 1, mostTransactions), "keep", "keep the latest `N` traces")
 	c.targetFlags.register(flags)
+	c.settle.register(flags)
 	c.registerBudget(flags)
 	flags.StringVar(&c.title, titleFlag, "", "the name of the file")
 	hide(command, titleFlag) // for the service

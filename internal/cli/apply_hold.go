@@ -55,9 +55,12 @@ func (r *applyRun) commandLine() string { return commandLine("apply", []string{"
 // enterSet attaches and applies the set. If that fails or is interrupted, everything is
 // undone.
 func (r *applyRun) enterSet(ctx context.Context, jvm *process.JVM) error {
+	pace := r.watchPace(ctx)
+	defer pace.Close(ctx)
 	if err := r.open(ctx, r.commandLine()); err != nil {
 		return err
 	}
+	pace.Rest(ctx)
 	holder, report, err := handover.Hold(ctx, r.session, r.set, handover.HolderOptions{
 		Command: r.commandLine(), Notice: r.remark, Explain: unfit, Notes: reportNotes,
 		Ended: func(probe string, why liveprobes.Ending) {
@@ -79,8 +82,9 @@ func (r *applyRun) enterSet(ctx context.Context, jvm *process.JVM) error {
 	}
 	r.traces = trace.NewReader(r.session, holder.Probes, allow, settleTime)
 	r.handleProbes()
-	if err := letGo(jvm); err != nil { // sonde run --hold has stopped it before its first instruction
-		r.remark(format.OneLine(err))
+	if !r.letGo(jvm) {
+		r.liveSession.settle(ctx, pace)
+		holder.Began = r.began
 	}
 	r.cost = overhead.NewMeter(r.session, arena.On|arena.Flat|arena.Timed|arena.Spreads, 0)
 	r.cost.Measure(ctx)
@@ -269,6 +273,7 @@ func (r *applyRun) writeLook(look *applyLook) error {
 }
 
 func (l *applyLook) write(out io.Writer, width int) {
+	writeDisturbed(out, l.disturbed)
 	format.WriteTable(out, applyColumns, runningTexts(l.Probes), width)
 	_, _ = fmt.Fprintf(out, "\n%s\n", l.headline())
 	writeLines(out, l.remarks())
@@ -373,10 +378,11 @@ func (s streams) hasColours(width int) bool {
 
 type applyLook struct {
 	document.Applied
-	elapsed time.Duration
-	traced  string // the state of traces, in one line
-	calls   uint64 // calls on which probes acted
-	atLeast bool   // calls is a lower bound, because rows may share calls
+	elapsed   time.Duration
+	traced    string // the state of traces, in one line
+	disturbed string // what Recovery.Disturbed returns
+	calls     uint64 // calls on which probes acted
+	atLeast   bool   // calls is a lower bound, because rows may share calls
 }
 
 func (r *applyRun) look() (*applyLook, error) {
@@ -388,7 +394,7 @@ func (r *applyRun) look() (*applyLook, error) {
 	if r.shown == nil {
 		since = r.began
 	}
-	look := &applyLook{elapsed: now.Sub(r.began)}
+	look := &applyLook{elapsed: now.Sub(r.began), disturbed: r.recovery.Disturbed()}
 	look.Applied = document.Applied{
 		PID: r.pid, JDK: r.session.JDK().String(), Main: r.session.JVM().Main, File: r.title, Began: r.began.Round(time.Millisecond),
 		Seconds: look.elapsed.Seconds(), Probes: r.holder.Rows(results, now.Sub(since), r.shown), Threads: results.Threads,

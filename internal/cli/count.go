@@ -415,9 +415,7 @@ func timedCalls(rows []results.Row) (calls uint64) {
 }
 
 func (r *countRun) writeText(out io.Writer, look *countLook, width int) {
-	if text := r.disturbedText(); text != "" {
-		_, _ = fmt.Fprintln(out, text)
-	}
+	writeDisturbed(out, r.recovery.Disturbed())
 	rows, hidden := calledRows(look.rows, r.top)
 	if len(rows) > 0 {
 		format.WriteTable(out, countColumns, rowTexts(rows, overloadsOf(look.rows)), width)

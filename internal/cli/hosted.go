@@ -247,7 +247,7 @@ func (h *host) Run(ctx context.Context, look *service.Look, r service.Request) (
 	_ = json.Unmarshal(r.Options[probesProperty], &probes) // checked before
 	s := streams{
 		in: strings.NewReader(probes), out: look.Report(!r.Text), err: messages, width: look.Terminal().Width,
-		look: &hostedLook{Look: look, host: h}, settles: settles(),
+		look: &hostedLook{Look: look, host: h},
 	}
 	exit = run(ctx, kindOf(r.Kind).args(r), s)
 	return exit, messages.text()

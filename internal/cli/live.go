@@ -12,6 +12,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/jvm/cost"
+	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/jvm/targetfs"
 	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
 	"github.com/sonde-jvm/sonde/internal/measure/overhead"
@@ -108,16 +109,22 @@ func (v *liveSession) enter(ctx context.Context, name string, flags arena.Flags,
 		return v.abandon(ctx, err)
 	}
 	v.reportHooks(ctx)
-	held, err := targetfs.LetGo(v.session.JVM())
-	if err != nil { // sonde run --hold has stopped it before its first instruction
-		v.remark(format.OneLine(err))
-	}
-	if !held {
+	if !v.letGo(v.session.JVM()) {
 		v.settle(ctx, pace)
 	}
 	v.reportCost()
 	v.target.ready()
 	return nil
+}
+
+// letGo lets a program begin that sonde run --hold has stopped before its first instruction. It reports
+// whether it was held.
+func (v *liveSession) letGo(jvm *process.JVM) bool {
+	held, err := targetfs.LetGo(jvm)
+	if err != nil {
+		v.remark(format.OneLine(err))
+	}
+	return held
 }
 
 // reportCost tells the service what the look costs, and keeps that within the budget.

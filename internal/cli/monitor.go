@@ -208,7 +208,7 @@ func (c *monitorCommand) run(ctx context.Context) (err error) {
 	}
 	defer func() { _ = r.session.Release() }()
 	r.table.begin(monitor.Start(r.session.Now()))
-	r.table.main, r.table.source = r.session.JVM().Main, r.session
+	r.table.main, r.table.source, r.table.disturbed = r.session.JVM().Main, r.session, r.recovery.Disturbed()
 	if r.applied.isUsed() {
 		r.table.source = r.applied
 	}
@@ -297,6 +297,7 @@ func (b *liveTable) writeWhole(out io.Writer, whole *monitorTable, losses []stri
 	if b.screen.silent {
 		_, _ = fmt.Fprintln(out) // below the lines of intervals
 	}
+	writeDisturbed(out, b.disturbed)
 	format.WriteTable(out, monitorColumns, b.texts(whole, rows), width)
 	_, _ = fmt.Fprintf(out, "\n%s\n", b.headline(whole))
 	if hidden > 0 {
@@ -334,20 +335,22 @@ func (r *monitorRun) costText(table *monitorTable) string {
 // A liveTable shows what happens in a JVM, interval by interval, as read from an arena.
 type liveTable struct {
 	streams
-	screen   *screen
-	pid      int
-	main     string // the program's main class
-	interval time.Duration
-	sample   uint32 // of this number of calls, one is timed
-	times    string // says which calls are timed
-	top      int
-	json     bool
-	view     monitorView
-	options  monitor.Options
-	source   monitor.Source
-	rows     func() []results.Row                       // everything that is watched
-	costs    func(table *monitorTable) string           // says what hooks cost
-	describe func(d *document.Monitor, t *monitorTable) // adds what is known only at the end
+	screen *screen
+	pid    int
+	main   string // the program's main class
+	// disturbed says that the program did not run as before when the table began; "" if it did.
+	disturbed string
+	interval  time.Duration
+	sample    uint32 // of this number of calls, one is timed
+	times     string // says which calls are timed
+	top       int
+	json      bool
+	view      monitorView
+	options   monitor.Options
+	source    monitor.Source
+	rows      func() []results.Row                       // everything that is watched
+	costs     func(table *monitorTable) string           // says what hooks cost
+	describe  func(d *document.Monitor, t *monitorTable) // adds what is known only at the end
 
 	patterns   []string // each has a row, even if it matches no loaded method
 	patternsOf func(row *results.Row) []string

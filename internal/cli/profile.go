@@ -37,6 +37,7 @@ type profileCommand struct {
 	top      int
 	start    bool
 	cache    cacheFlags
+	settle   settleFlags
 	roots    *pattern.Set
 	words    []string // with start: the command that starts the program
 	agentDir string   // with start: for the agent's jar
@@ -76,6 +77,7 @@ func newProfile(s streams) *cobra.Command {
 	flags.Uint64Var(&c.Calls, "calls", 0, "end after `N` calls of the root")
 	flags.StringArrayVar(&c.Into, "into", nil, "pattern of methods to follow that are skipped by default, such as those of the JDK; may be repeated")
 	flags.StringArrayVar(&c.Skip, "skip", nil, "pattern of methods not to follow; may be repeated")
+	c.settle.register(flags)
 	flags.BoolVar(&c.Whole, "whole", false, "report the whole run, including the time in which new hooks made it slow")
 	flags.Var(span(&c.Wait, profile.DefaultWait, positive, mostWait), "wait", "how long the first call of a method waits at most for the hooks of its callees")
 	flags.StringArrayVarP(&c.outputs, "output", "o", nil, "file to write: .html, .pb.gz, .collapsed, .json or .txt; may be repeated")
@@ -203,6 +205,9 @@ func (c *profileCommand) run(ctx context.Context) error {
 func (c *profileCommand) measure(ctx context.Context, jvm *process.JVM) error {
 	defer ignoreBrokenPipe()()
 	c.PID = jvm.PID
+	if c.settle.isUsed() {
+		c.Settle = c.settle.limit
+	}
 	// A program that is started writes to the terminal as well.
 	view := &profileView{profileCommand: c, progressView: newBulletin(c.streams, c.start || c.json), began: time.Now()}
 	c.Notice, c.Progress, c.Unmatched, c.Waiting, c.In = view.remark, view.progress, view.unmatched, view.waiting, c.sessions()

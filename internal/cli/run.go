@@ -31,7 +31,7 @@ import (
 func Main(args []string) int {
 	ctx, stop := untilSignal()
 	defer stop()
-	return run(ctx, args, streams{in: os.Stdin, out: os.Stdout, err: os.Stderr, width: terminalWidth(os.Stderr), settles: settles(), useService: os.Getenv(serviceVariable) != serviceOff})
+	return run(ctx, args, streams{in: os.Stdin, out: os.Stdout, err: os.Stderr, width: terminalWidth(os.Stderr), useService: os.Getenv(serviceVariable) != serviceOff})
 }
 
 // untilSignal returns a context that the first signal cancels, so that a command can remove
@@ -72,7 +72,6 @@ type streams struct {
 	out, err io.Writer
 	width    int // columns of err; 0 if it is no terminal
 
-	settles    bool        // live commands wait until a program runs as before its hooks
 	useService bool        // live commands run in the service
 	look       *hostedLook // nil unless the command runs in the service
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"time"
 
@@ -16,28 +17,30 @@ import (
 // settleFlags say how long a command waits, after its hooks are in, until the program runs as before.
 type settleFlags struct {
 	limit time.Duration
+	given *pflag.Flag // --settle; nil if the command has no flags
 	off   bool
 }
 
 const (
 	settleLimit = time.Minute
-	// settleVariable with the value off is like --no-settle with every command.
+	// settleVariable with the value off is like --no-settle with every command without --settle.
 	settleVariable = "SONDE_SETTLE"
 )
 
-func settles() bool { return os.Getenv(settleVariable) != "off" }
-
 func (f *settleFlags) register(flags *pflag.FlagSet) {
 	flags.Var(span(&f.limit, settleLimit, 0, 0), "settle", "wait at most this long until the program runs as before the hooks; results begin then")
+	f.given = flags.Lookup("settle")
 	flags.BoolVar(&f.off, "no-settle", false, "do not wait: results begin with the hooks, while HotSpot still compiles code that they made it discard")
 }
 
 // isUsed reports whether a command waits.
-func (f *settleFlags) isUsed() bool { return !f.off && f.limit > 0 }
+func (f *settleFlags) isUsed() bool {
+	return !f.off && f.limit > 0 && f.given != nil && (f.given.Changed || os.Getenv(settleVariable) != "off")
+}
 
 // watchPace begins to watch how the program runs before it has hooks; nil if the command does not wait.
 func (v *liveSession) watchPace(ctx context.Context) *overhead.Pace {
-	if !v.target.settles || !v.target.settle.isUsed() {
+	if !v.target.settle.isUsed() {
 		return nil
 	}
 	return overhead.WatchPace(ctx, v.target.pid)
@@ -68,43 +71,23 @@ func (v *liveSession) settle(ctx context.Context, pace *overhead.Pace) {
 	v.began = time.Now()
 	switch {
 	case !recovery.Settled && ctx.Err() == nil:
-		v.remark(v.disturbedText())
-	case recovery.Took > noticedSettling:
+		v.remark(recovery.Disturbed())
+	case recovery.Settled:
 		v.screen.say("after %s the program runs as before its classes were changed: results begin now", format.Duration(recovery.Took.Round(100*time.Millisecond)))
 	}
 }
 
-const (
-	// settleSayEvery is how often a command that writes no terminal says that it waits.
-	settleSayEvery = 5 * time.Second
-	// noticedSettling is a wait that a person notices.
-	noticedSettling = 1500 * time.Millisecond
-)
+// settleSayEvery is how often a command that writes no terminal says that it waits.
+const settleSayEvery = 5 * time.Second
 
 // settlingText says how far a program is from its former pace.
 func settlingText(r overhead.Recovery) string {
-	text := "HotSpot compiles again what changing classes made it discard: " + format.Duration(r.Took.Round(100*time.Millisecond))
-	if r.Now != nil {
-		text += ", " + slowText(r)
-	}
-	return text
+	return fmt.Sprintf("HotSpot compiles again what changing classes made it discard: %s, %v", format.Duration(r.Took.Round(100*time.Millisecond)), r)
 }
 
-func slowText(r overhead.Recovery) string {
-	return fmt.Sprintf("%s of the time in the interpreter or in code of the first compiler, %s before", format.Percent(r.Now.Slow.Part), format.Percent(r.Before.Slow.Part))
-}
-
-// disturbedText says that results describe a program that is slower than without Sonde; "" if they do not.
-func (v *liveSession) disturbedText() string {
-	r := v.recovery
-	if r == nil || r.Settled {
-		return ""
+// writeDisturbed writes what Recovery.Disturbed returns as the first line of a result.
+func writeDisturbed(out io.Writer, text string) {
+	if text != "" {
+		_, _ = fmt.Fprintf(out, "%s\n\n", text)
 	}
-	text := "DISTURBED: these times are of a program that does not run as before its classes were changed"
-	if r.Now != nil {
-		text += ": " + slowText(*r)
-	} else {
-		text += ": its compilers are still busy"
-	}
-	return text + fmt.Sprintf(" (waited %s; --settle waits longer)", format.Duration(r.Took.Round(100*time.Millisecond)))
 }

@@ -34,7 +34,7 @@ func Isolated(sonde string, run func() int) int {
 }
 
 func isolation(data string) map[string]string {
-	return map[string]string{"XDG_DATA_HOME": data, "XDG_STATE_HOME": data, "XDG_RUNTIME_DIR": data, "SONDE_CACHE": "off"}
+	return map[string]string{"XDG_DATA_HOME": data, "XDG_STATE_HOME": data, "XDG_RUNTIME_DIR": data, "SONDE_CACHE": "off", "SONDE_SETTLE": "off"}
 }
 
 // Isolation returns the names of the variables that Isolated sets, for programs that do not

@@ -353,14 +353,14 @@ func buildAndRun(m *testing.M) int {
 type tracing struct {
 	*exec.Cmd
 	out, stderr bytes.Buffer
-	settled     chan struct{} // closed when slow calls are kept from then on
+	settled     chan struct{} // closed when results begin
 	read        chan struct{}
 }
 
-// settleCalls is how many calls a trace of slow ones waits for before it keeps any.
+// settleCalls is how many calls are made while a trace waits until the program runs as before.
 const settleCalls = 10
 
-// settle makes the calls that the trace waits for, and waits until it keeps slow ones.
+// settle makes some calls, and waits until results begin.
 func (r *tracing) settle(t *testing.T, call func()) {
 	t.Helper()
 	for range settleCalls {
@@ -376,7 +376,7 @@ func (r *tracing) settle(t *testing.T, call func()) {
 // startTracing returns when the hooks are in.
 func startTracing(t *testing.T, pid int, args ...string) *tracing {
 	t.Helper()
-	args = append([]string{"trace", strconv.Itoa(pid)}, args...)
+	args = append([]string{"trace", strconv.Itoa(pid), "--settle", "1m"}, args...)
 	r := &tracing{Cmd: exec.Command(sondePath, args...), settled: make(chan struct{}), read: make(chan struct{})}
 	r.Stdout = &r.out
 	pipe, err := r.StderrPipe()
@@ -397,7 +397,7 @@ func startTracing(t *testing.T, pid int, args ...string) *tracing {
 				waiting = false
 				close(ready)
 			}
-			if strings.HasSuffix(lines.Text(), "slow calls are kept from now on") {
+			if strings.HasSuffix(lines.Text(), "results begin now") {
 				close(r.settled)
 			}
 		}

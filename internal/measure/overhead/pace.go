@@ -2,6 +2,7 @@ package overhead
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -21,7 +22,11 @@ type Pace struct {
 	sampler *sampler.Sampler // nil if the kernel does not sample this JVM
 	began   time.Time
 	before  []paceSample
-	after   []paceSample
+
+	changed   time.Time // the last change of classes
+	after     []paceSample
+	compilers Settling
+	runs      int // windows in a row that showed the former pace
 }
 
 // A paceSample is a sample of Java code.
@@ -153,6 +158,22 @@ type Recovery struct {
 	Now     *Slowness     `json:"now,omitempty"`
 }
 
+// String says how far a program is from its former pace.
+func (r Recovery) String() string {
+	if r.Now == nil {
+		return "judged by the work of its compilers"
+	}
+	return fmt.Sprintf("%.2g %% of its time in the interpreter or in code of the first compiler, %.2g %% before", 100*r.Now.Slow.Part, 100*r.Before.Slow.Part)
+}
+
+// Disturbed says that results describe a program that is slower than without Sonde; "" if they do not.
+func (r *Recovery) Disturbed() string {
+	if r == nil || r.Settled {
+		return ""
+	}
+	return fmt.Sprintf("DISTURBED: these times are of a program that does not run as before its classes were changed: %v (waited %.1f s; --settle waits longer)", r, r.Seconds)
+}
+
 // What a Recovery compares.
 const (
 	ByHooked    = "samples in hooked methods"
@@ -160,40 +181,51 @@ const (
 	ByCompilers = "work of the compilers"
 )
 
-// Settle waits until the program runs as before. isHooked says which methods have hooks: if there are
-// enough samples with them, only those are compared. progress is called at each look.
+// Changed says that classes have just been changed.
+func (p *Pace) Changed() {
+	p.changed, p.after, p.runs, p.compilers = time.Now(), nil, 0, Settling{Rule: ForResults}
+}
+
+// Look takes in what happened since the last look and says whether the program runs as before the
+// change. isHooked says which methods have hooks: if there are enough samples with them, only those
+// are compared.
+func (p *Pace) Look(ctx context.Context, isHooked func(classfile.MethodRef) bool, since cost.Cost) Recovery {
+	p.after = append(p.after, p.poll(ctx)...)
+	p.compilers.Add(since)
+	found := p.compare(isHooked)
+	found.Took = time.Since(p.changed)
+	found.Seconds = found.Took.Seconds()
+	switch {
+	case found.By == ByCompilers:
+		found.Settled = p.compilers.State == Settled
+	case found.Now.isFormer(*found.Before):
+		p.runs++
+		found.Settled = p.runs >= paceRuns && found.Took >= paceWindow
+	default:
+		p.runs = 0
+	}
+	return found
+}
+
+// Settle waits until the program runs as before its classes were changed, which has just happened.
+// progress is called at each look.
 func (p *Pace) Settle(ctx context.Context, limit time.Duration, isHooked func(classfile.MethodRef) bool,
-	read func() (cost.Reading, error), progress func(Recovery)) Recovery {
-	began := time.Now()
-	compilers := Settling{Rule: ForResults}
+	read func() (cost.Reading, error), progress func(Recovery)) (found Recovery) {
+	p.Changed()
 	last, err := read()
-	runs := 0
-	for found := (Recovery{}); ; {
-		if err != nil || process.Pause(ctx, SettleInterval) != nil {
-			return found
+	for err == nil && process.Pause(ctx, SettleInterval) == nil {
+		var now cost.Reading
+		if now, err = read(); err != nil {
+			break
 		}
-		p.after = append(p.after, p.poll(ctx)...)
-		now, failed := read()
-		err = failed
-		compilers.Add(last.Until(now))
+		found = p.Look(ctx, isHooked, last.Until(now))
 		last = now
-		found = p.compare(isHooked)
-		found.Took = time.Since(began)
-		found.Seconds = found.Took.Seconds()
-		switch {
-		case found.By == ByCompilers:
-			found.Settled = compilers.State == Settled
-		case found.Now.isFormer(*found.Before):
-			runs++
-			found.Settled = runs >= paceRuns && found.Took >= paceWindow
-		default:
-			runs = 0
-		}
 		if found.Settled || found.Took >= limit {
-			return found
+			break
 		}
 		progress(found)
 	}
+	return found
 }
 
 // compare compares the latest samples with those before.

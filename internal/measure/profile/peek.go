@@ -14,8 +14,6 @@ import (
 
 // A peek samples what threads do below the roots before the first hook is in. It shows
 // which methods hold the time: hooks in others would explain little and cost as much.
-// Threads are seen where they can stop, which blurs the innermost method and not those
-// above it.
 type peek struct {
 	run     *run
 	seen    int                          // stacks with a root in them
@@ -46,7 +44,7 @@ const (
 // begin starts to sample. If that fails, hooks are chosen by distance from the root.
 func (p *peek) begin(ctx context.Context, r *run) {
 	p.run, p.below = r, make(map[classfile.MethodRef]int)
-	sampler, err := sampler.Start(ctx, r.PID, sampler.Options{Source: sampler.ThreadDumps, Period: peekEvery, Waiting: true})
+	sampler, err := sampler.Start(ctx, r.PID, sampler.Options{Period: peekEvery, Waiting: true})
 	if err == nil {
 		p.sampler = sampler
 	}
@@ -73,7 +71,10 @@ func (p *peek) end(ctx context.Context) {
 		batch, err := p.sampler.Poll(ctx)
 		for _, sample := range batch.Samples {
 			if sample.Stack != nil {
-				p.count(sample.Stack.Frames, sample.State == sampler.StateRunnable)
+				// A sample of a waiting thread may stand for a longer time.
+				for range max(1, int(sample.Period/peekEvery)) {
+					p.count(sample.Stack.Frames, sample.Wait == jfr.Running && sample.State == sampler.StateRunnable)
+				}
 			}
 		}
 		if err != nil || p.isOver(time.Since(begun)) {

@@ -48,6 +48,7 @@ type Options struct {
 	Calls    uint64        // of the root; 0 is no limit
 	Into     []string      // patterns of classes to follow although they would be skipped
 	Skip     []string      // patterns of classes not to follow, besides the JDK's
+	Settle   time.Duration // how long to wait at most until the program runs as before it got hooks; Duration begins then
 	Whole    bool          // figures cover the whole run, also the time in which putting hooks in slowed the program
 	Wait     time.Duration // how long a first call waits at most for its callees' hooks; 0 is DefaultWait
 	session.Settings
@@ -113,6 +114,7 @@ type run struct {
 	calibrator *overhead.Calibrator
 	window     window
 	settler    settler
+	pace       *overhead.Pace // nil if nobody waits until the program runs as before
 	peek       peek
 	budget     *budget // nil unless the timing is cct.Auto
 
@@ -160,6 +162,10 @@ func Run(ctx context.Context, options Options) (*cct.Profile, error) {
 		return nil, err
 	}
 	r.enter(Entering)
+	if r.Settle > 0 && !r.Whole {
+		r.pace = overhead.WatchPace(ctx, r.PID)
+		defer r.pace.Close(ctx)
+	}
 	if r.session, err = session.Open(ctx, r.PID, r.Settings); err != nil {
 		return nil, err
 	}
@@ -213,6 +219,7 @@ func (r *run) begin(ctx context.Context) error {
 	if r.budget != nil {
 		r.peek.end(ctx)
 	}
+	r.pace.Rest(ctx)
 	r.first, _ = r.session.Read()
 	r.account(r.session.Captured(), nil)
 	r.enter(Weaving)
@@ -317,12 +324,8 @@ func (r *run) serveUntilEnd(ctx context.Context) error {
 	serve, look := time.NewTicker(serveEvery), time.NewTicker(lookEvery)
 	defer serve.Stop()
 	defer look.Stop()
+	var timer *time.Timer // nil while the program has not settled
 	var end <-chan time.Time
-	if r.Duration > 0 {
-		timer := time.NewTimer(r.Duration)
-		defer timer.Stop()
-		end = timer.C
-	}
 	chores := r.chores()
 	for {
 		select {
@@ -337,6 +340,11 @@ func (r *run) serveUntilEnd(ctx context.Context) error {
 				return err
 			}
 		case now := <-look.C:
+			if timer == nil && r.Duration > 0 && (r.pace == nil || r.settler.isSettled()) {
+				timer = time.NewTimer(r.Duration)
+				defer timer.Stop()
+				end = timer.C
+			}
 			if r.Calls > 0 {
 				if _, ended := r.rootCalls(); ended >= r.Calls {
 					return nil

@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -49,7 +50,8 @@ type view struct {
 // nothing is left out.
 func (w *window) narrow(r *run, threads []arena.Thread, read time.Time) view {
 	open := read.Sub(w.began)
-	if w.threads == nil || open < minWindow || open.Seconds() < minPart*read.Sub(r.began).Seconds() {
+	settled := r.pace != nil && open >= overhead.SettleInterval // the time before describes another program
+	if w.threads == nil || !settled && (open < minWindow || open.Seconds() < minPart*read.Sub(r.began).Seconds()) {
 		return view{began: r.began, read: read}
 	}
 	w.subtract(threads)
@@ -125,6 +127,7 @@ type settler struct {
 	rounds   int // at the last look
 	last     cost.Reading
 	settling overhead.Settling
+	recovery overhead.Recovery // how the program came back to its former pace, if a pace is watched
 }
 
 // isSettled reports whether code that got hooks runs as it will, or the wait is over.
@@ -140,16 +143,45 @@ func (s *settler) look() error {
 	wasOpen := s.settling.State == overhead.Settled
 	if rounds := s.run.batches; rounds != s.rounds {
 		s.rounds, s.settling = rounds, overhead.Settling{Rule: overhead.ForProfile}
+		if s.run.pace != nil {
+			s.run.pace.Changed()
+		}
 		if wasOpen {
 			s.run.window.threads = nil // figures cover the whole run until it is opened again
 		}
 		return nil
 	}
-	if wasOpen || since.Elapsed <= 0 || s.settling.Add(since) != overhead.Settled {
+	if wasOpen || since.Elapsed <= 0 || s.add(since) != overhead.Settled {
 		return nil
 	}
 	return s.run.window.open(s.run)
 }
+
+// add takes in what happened since the last look. Samples tell better than the work of the compilers.
+func (s *settler) add(since cost.Cost) overhead.State {
+	r := s.run
+	if r.pace == nil {
+		return s.settling.Add(since)
+	}
+	s.recovery = r.pace.Look(context.Background(), r.isHooked, since)
+	switch {
+	case s.recovery.Settled:
+		s.settling.State = overhead.Settled
+	case s.recovery.Took >= r.Settle:
+		s.settling.State = overhead.Overdue
+	}
+	return s.settling.State
+}
+
+// disturbed says that figures are of a program that did not run as before; "" if they are not.
+func (s *settler) disturbed() string {
+	if s.run.pace == nil || s.settling.State == overhead.Settled {
+		return ""
+	}
+	return s.recovery.Disturbed()
+}
+
+func (r *run) isHooked(m classfile.MethodRef) bool { return r.session.IsHooked(r.session.ID(m)) }
 
 // underWay returns the own time of calls under way so far, by node: each ran from its
 // start until now, or until the next timed call started, except for callees that have
