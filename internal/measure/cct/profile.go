@@ -43,6 +43,7 @@ type Profile struct {
 	LeftAlone   []LeftAlone // classes and methods without a hook
 	Quiet       []Quiet     // hooks that were not on for the whole window
 	Notes       []string    // limitations of the figures
+	Disturbed   string      // says that the program did not run as without Sonde; the first note says it, too
 }
 
 // A Target is the JVM that was profiled.

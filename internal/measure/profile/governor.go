@@ -60,6 +60,7 @@ type governed struct {
 	reason  string    // why it is off
 	onAt    time.Time // zero for a root: its hook is on before its first call
 	offAt   time.Time // zero while it is on
+	hasty   bool      // it went off before the program ran as it will
 }
 
 type mode int
@@ -169,6 +170,9 @@ type decision struct {
 // choice is made, and hooks that are off are removed.
 func (g *governor) step(r reading) decision {
 	b := r.bill
+	if r.settled && g.phase < chosen {
+		g.reconsider()
+	}
 	switch {
 	case b.part > full*g.budget && g.cut(r):
 		return decision{apply: true}
@@ -190,6 +194,16 @@ func (g *governor) step(r reading) decision {
 		return next
 	}
 	return decision{}
+}
+
+// reconsider lets hooks be tried again that went off before the program had settled: calls in the
+// interpreter cost many times as much.
+func (g *governor) reconsider() {
+	for _, h := range g.order {
+		if h.hasty && h.mode == off && !h.removed {
+			h.mode, h.hasty, h.offAt, h.reason = untried, false, time.Time{}, ""
+		}
+	}
 }
 
 // more adds hooks: first those that are in and untried, then more below the methods that
@@ -319,6 +333,7 @@ func (g *governor) switchOffWorst(r reading) float64 {
 	if worst == nil {
 		return 0
 	}
+	worst.hasty = !r.settled
 	g.switchOff(worst, r.now, r.bill.cost[worst.id]/r.bill.program)
 	return r.bill.cost[worst.id]
 }

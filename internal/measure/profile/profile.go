@@ -324,8 +324,6 @@ func (r *run) serveUntilEnd(ctx context.Context) error {
 	serve, look := time.NewTicker(serveEvery), time.NewTicker(lookEvery)
 	defer serve.Stop()
 	defer look.Stop()
-	var timer *time.Timer // nil while the program has not settled
-	var end <-chan time.Time
 	chores := r.chores()
 	for {
 		select {
@@ -333,17 +331,13 @@ func (r *run) serveUntilEnd(ctx context.Context) error {
 			return ctx.Err()
 		case <-r.session.Done():
 			return errLeft
-		case <-end:
-			return nil
 		case <-serve.C:
 			if err := r.serve(ctx); err != nil {
 				return err
 			}
 		case now := <-look.C:
-			if timer == nil && r.Duration > 0 && (r.pace == nil || r.settler.isSettled()) {
-				timer = time.NewTimer(r.Duration)
-				defer timer.Stop()
-				end = timer.C
+			if r.Duration > 0 && r.isOver(now) {
+				return nil
 			}
 			if r.Calls > 0 {
 				if _, ended := r.rootCalls(); ended >= r.Calls {
@@ -357,6 +351,16 @@ func (r *run) serveUntilEnd(ctx context.Context) error {
 			}
 		}
 	}
+}
+
+// isOver reports whether the duration has passed: since the program runs as before it got hooks, if
+// that is waited for.
+func (r *run) isOver(now time.Time) bool {
+	whole := now.Sub(r.began)
+	if r.pace == nil || whole >= r.Duration+r.Settle {
+		return whole >= r.Duration
+	}
+	return r.window.threads != nil && now.Sub(r.window.began) >= r.Duration
 }
 
 // A chore is done periodically, less often the longer it takes: the trees of a large

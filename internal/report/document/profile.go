@@ -31,6 +31,7 @@ type Profile struct {
 	LeftAlone   []cct.LeftAlone `json:"leftAlone,omitempty"`
 	Quiet       []cct.Quiet     `json:"quiet,omitempty"`
 	Notes       []string        `json:"notes,omitempty"`
+	Disturbed   string          `json:"disturbed,omitempty"`
 }
 
 const (
@@ -54,7 +55,7 @@ func NewProfile(p *cct.Profile) *Profile {
 		Format: profileFormat, Version: profileVersion, Target: p.Target, Roots: p.Roots, Began: p.Began,
 		Took: p.Took, Scheme: p.Scheme, Why: p.Why, Timing: p.Timing, Period: p.Period,
 		Methods: notNil(p.Methods), Merged: nodeList(p.Merged), Threads: []thread{},
-		Calibration: p.Calibration, Cost: p.Cost, LeftAlone: p.LeftAlone, Quiet: p.Quiet, Notes: p.Notes,
+		Calibration: p.Calibration, Cost: p.Cost, LeftAlone: p.LeftAlone, Quiet: p.Quiet, Notes: p.Notes, Disturbed: p.Disturbed,
 	}
 	for _, t := range p.Threads {
 		d.Threads = append(d.Threads, thread{t, nodeList(t.Top)})
@@ -109,7 +110,7 @@ func ReadProfile(r io.Reader) (*cct.Profile, error) {
 	}
 	p := &cct.Profile{
 		Target: d.Target, Roots: d.Roots, Began: d.Began, Took: d.Took, Scheme: d.Scheme, Why: d.Why, Timing: d.Timing, Period: d.Period,
-		Methods: d.Methods, Calibration: d.Calibration, Cost: d.Cost, LeftAlone: d.LeftAlone, Quiet: d.Quiet, Notes: d.Notes,
+		Methods: d.Methods, Calibration: d.Calibration, Cost: d.Cost, LeftAlone: d.LeftAlone, Quiet: d.Quiet, Notes: d.Notes, Disturbed: d.Disturbed,
 	}
 	var err error
 	if p.Merged, err = linkNodes(d.Merged, len(d.Methods)); err != nil {

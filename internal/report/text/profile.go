@@ -49,6 +49,9 @@ type profileReport struct {
 
 func (r *profileReport) header() {
 	p := r.profile
+	if p.Disturbed != "" {
+		r.say("%s", format.Printable(p.Disturbed))
+	}
 	r.say("%s", format.Printable(p.Target.String()))
 	r.say("calls below %s", format.Printable(strings.Join(p.Roots, ", ")))
 	when := ""
