@@ -213,25 +213,34 @@ func caret(err error) string {
 	return "  " + strings.ReplaceAll(pointed.Caret(), "\n", "\n  ") + "\n"
 }
 
+// sourceFlags choose the sampler.
 type sourceFlags struct {
-	recorder, dumps bool
+	sampler         string
+	recorder, dumps bool // older spellings
 }
 
-func (f *sourceFlags) register(flags flagSet) {
-	flags.BoolVar(&f.recorder, "recorder", false, "use the flight recorder also on JDK 17 to 20, where starting it discards all compiled code")
-	flags.BoolVar(&f.dumps, "thread-dumps", false, "use thread dumps even if there is a flight recorder")
+// samplers are the values of --sampler.
+var samplers = map[string]sampler.Source{"auto": sampler.Auto, "kernel": sampler.Kernel, "recorder": sampler.FlightRecorder, "dumps": sampler.ThreadDumps}
+
+func (f *sourceFlags) register(command *cobra.Command) {
+	flags := command.Flags()
+	flags.Var(oneOf(&f.sampler, "auto", "auto", "kernel", "recorder", "dumps"), "sampler",
+		"what takes the samples: the kernel, the flight recorder also where starting it discards all compiled code, thread dumps, or by default the best that works")
+	flags.BoolVar(&f.recorder, "recorder", false, "the same as --sampler recorder")
+	flags.BoolVar(&f.dumps, "thread-dumps", false, "the same as --sampler dumps")
+	hide(command, "recorder", "thread-dumps")
 }
 
 func (f *sourceFlags) choose() (sampler.Source, error) {
 	switch {
-	case f.recorder && f.dumps:
-		return 0, usage("--recorder and --thread-dumps cannot be used together")
+	case f.recorder && f.dumps || (f.recorder || f.dumps) && f.sampler != "auto":
+		return 0, usage("--sampler, --recorder and --thread-dumps cannot be used together")
 	case f.recorder:
 		return sampler.FlightRecorder, nil
 	case f.dumps:
 		return sampler.ThreadDumps, nil
 	}
-	return sampler.Undisturbed, nil
+	return samplers[f.sampler], nil
 }
 
 // cacheVariable is the directory of the cache, or off, if no flag names one.

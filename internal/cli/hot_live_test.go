@@ -59,7 +59,7 @@ func TestHotLive(t *testing.T) {
 			p := startBusy(t, jdk)
 			pid := strconv.Itoa(p.PID)
 			page := filepath.Join(t.TempDir(), "hot.html")
-			code, out, stderr := sonde(t, "hot", pid, "--window", "3s", "--flame", page)
+			code, out, stderr := sonde(t, "hot", pid, "--window", "3s", "-o", page)
 			lines := strings.Split(out, "\n")
 			if code != exitOK || len(lines) < 3 || !strings.HasSuffix(lines[1], " Busy.burn") {
 				t.Fatalf("exit code %d: %s%s", code, out, stderr)

@@ -9,12 +9,13 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
 	"github.com/sonde-jvm/sonde/internal/jvm/sampler"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/measure/hotspots"
-	"github.com/sonde-jvm/sonde/internal/report/html"
+	"github.com/sonde-jvm/sonde/internal/report/text"
 )
 
 // hotTable has two methods that run and one that calls them, and two threads.
-func hotTable() *hotspots.Table {
+func hotTable() *hotspots.Result {
 	began := time.Unix(1000, 0)
 	main := &jfr.Method{Class: "com/acme/Main", Name: "main", Descriptor: "()V"}
 	var samples []jfr.Sample
@@ -30,14 +31,14 @@ func hotTable() *hotspots.Table {
 	}
 	w := hotspots.NewWindow(time.Second)
 	w.Add(began.Add(time.Second), samples, 20*time.Millisecond, nil)
-	return w.Table(began.Add(time.Second))
+	return &hotspots.Result{Table: w.Table(began.Add(time.Second)), Target: cct.Target{PID: 4711, Command: strings.Repeat("Main", 30)}, Source: "flight recorder"}
 }
 
 func TestHotKeys(t *testing.T) {
 	table := hotTable()
-	v := hotView{tableView: tableView{sort: hotBySelf, hasKeys: true}}
+	v := hotView{tableView: tableView{sort: text.BySelf, hasKeys: true}}
 	names := func() (shown []string) {
-		for _, m := range v.methods(table) {
+		for _, m := range v.form().Methods(table.Table) {
 			shown = append(shown, m.Name)
 		}
 		return shown
@@ -71,9 +72,17 @@ func TestHotKeys(t *testing.T) {
 		t.Error(v.keyLine())
 	}
 	press("h")
-	lines := strings.Join(v.lines(table, "head", 0, 80, 24), "\n")
+	lines := strings.Join(v.lines(table, 0, 80, 24), "\n")
 	if !strings.Contains(lines, "worker") || !strings.Contains(lines, "com.acme.Cart.add") {
 		t.Errorf("%s", lines)
+	}
+	press("f")
+	if lines := strings.Join(v.lines(table, 0, 80, 24), "\n"); !strings.Contains(lines, " 75 %  ███") {
+		t.Errorf("no flame graph:\n%s", lines)
+	}
+	press("f")
+	if v.shows != text.HotMethods {
+		t.Errorf("f f shows %d, want methods", v.shows)
 	}
 	if !v.press('q') {
 		t.Error("q does not end it")
@@ -82,10 +91,10 @@ func TestHotKeys(t *testing.T) {
 
 func TestHotLinesFit(t *testing.T) {
 	table := hotTable()
-	for _, threads := range []bool{false, true} {
+	for _, shows := range []text.HotForm{text.HotMethods, text.HotThreads, text.HotFlame} {
 		for width := 20; width < 120; width += 7 {
-			v := hotView{tableView: tableView{sort: hotByTotal, hasKeys: true}, threads: threads}
-			lines := v.lines(table, strings.Repeat("head ", 30), 0, width, 8)
+			v := hotView{tableView: tableView{sort: text.ByTotal, hasKeys: true}, shows: shows}
+			lines := v.lines(table, 0, width, 8)
 			if len(lines) > 7 {
 				t.Errorf("%d lines", len(lines))
 			}
@@ -96,26 +105,6 @@ func TestHotLinesFit(t *testing.T) {
 			}
 		}
 	}
-	v := hotView{tableView: tableView{sort: hotBySelf}}
-	text, hidden := v.tableLines(table, 1, 0)
-	want := []string{"SELF   95 %  TOTAL  KIND      LINE  METHOD", "75 %  60-86   75 %  compiled     7  com.acme.Cart.add"}
-	if !slices.Equal(text, want) || hidden != 1 {
-		t.Errorf("%q, %d", text, hidden)
-	}
-	if text, _ := v.tableLines(table, 2, 0); !strings.HasSuffix(text[2], " com.acme.Main$$Lambda.run") {
-		t.Errorf("%q", text[2])
-	}
-}
-
-func TestHotFlameTree(t *testing.T) {
-	var samples html.Samples
-	addTree(&samples, hotTable().Tree(), 20e6)
-	if len(samples.Methods) != 3 || len(samples.Nodes) != 4 || samples.Nodes[0].Method != -1 || samples.Nodes[1].Parent != 0 || samples.Nodes[0].Total != 40*20e6 {
-		t.Errorf("%+v", samples)
-	}
-	if leaf := samples.Nodes[2]; leaf.Self != 30*20e6 || leaf.Kinds["compiled"] != 1 || samples.Methods[leaf.Method].Class != "com.acme.Cart" {
-		t.Errorf("%+v", leaf)
-	}
 }
 
 // TestOneWindowWaitsForThreadDumps checks that a window without samples is extended until
@@ -125,18 +114,19 @@ func TestOneWindowWaitsForThreadDumps(t *testing.T) {
 	tests := []struct {
 		name           string
 		period, passed time.Duration
-		want           bool
+		asked, want    bool // asked: for that duration
 	}{
-		{"before the window is full", 100 * time.Millisecond, time.Second, false},
-		{"no samples in one window", 100 * time.Millisecond, 4 * time.Second, false},
-		{"no samples in three windows", 100 * time.Millisecond, 8 * time.Second, true},
-		{"no samples, dumps are slow", 10 * time.Second, 8 * time.Second, false},
-		{"no samples in three slow dumps", 10 * time.Second, 32 * time.Second, true},
-		{"no samples, dumps hardly ever end", time.Hour, 182 * time.Second, true},
+		{"before the window is full", 100 * time.Millisecond, time.Second, false, false},
+		{"no samples in a time that was asked for", 100 * time.Millisecond, 4 * time.Second, true, true},
+		{"no samples in one window", 100 * time.Millisecond, 4 * time.Second, false, false},
+		{"no samples in three windows", 100 * time.Millisecond, 8 * time.Second, false, true},
+		{"no samples, dumps are slow", 10 * time.Second, 8 * time.Second, false, false},
+		{"no samples in three slow dumps", 10 * time.Second, 32 * time.Second, false, true},
+		{"no samples, dumps hardly ever end", time.Hour, 182 * time.Second, false, true},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			r := &hotRun{hotCommand: &hotCommand{window: window}, window: hotspots.NewWindow(window)}
+			r := &hotRun{hotCommand: &hotCommand{duration: window, isShort: !test.asked}, all: hotspots.NewCollection()}
 			batch := sampler.Batch{At: time.Now(), Period: test.period}
 			if got := r.hasEnough(batch, test.passed); got != test.want {
 				t.Errorf("after %v with dumps every %v: ended %v, want %v", test.passed, test.period, got, test.want)

@@ -51,7 +51,7 @@ func newObserve(s streams) *cobra.Command {
 	flags.Var(number(&c.Most, c.Most, 1, mostProposed), "most", "propose at most `N` probes")
 	flags.StringVarP(&c.output, "output", "o", "", "write the probes to `FILE` instead of standard output")
 	flags.BoolVar(&c.apply, "apply", false, "apply the proposed probes, and measure their cost and coverage")
-	c.source.register(flags)
+	c.source.register(command)
 	c.cache.register(flags)
 	flags.BoolVar(&c.Force, "force", false, forceUsage)
 	flags.BoolVar(&c.json, "json", false, "write one JSON object to standard output")
@@ -76,7 +76,7 @@ func (c *observeCommand) check(args []string, given func(string) bool) (err erro
 		c.Command = commandLine("observe", args)
 	} else {
 		c.inputs = args
-		for _, flag := range []string{"for", "budget", "apply", "recorder", "thread-dumps", "force"} {
+		for _, flag := range []string{"for", "budget", "apply", "sampler", "recorder", "thread-dumps", "force"} {
 			if given(flag) {
 				return usage("--%s needs a running program: name its PID; sonde ps lists JVMs", flag)
 			}

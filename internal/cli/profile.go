@@ -2,12 +2,10 @@ package cli
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -434,8 +432,8 @@ func profileLines(p profile.Progress, tree *cct.Profile, roots string, width, he
 
 // treeLines returns the longest nodes of a tree as a table.
 func treeLines(p *cct.Profile, width, most int) []string {
-	shown, partly := longest(p.Merged, most), p.Partly()
-	lines := text.TreeLines(p.Merged, func(n *cct.Node) bool { return shown[n] })
+	shown, partly := text.Longest(p.Merged, most), p.Partly()
+	lines := text.TreeLines(p.Merged, false, func(n *cct.Node) bool { return shown[n] })
 	var rows [][]string
 	for _, l := range lines {
 		texts := nodeTexts(p, l.Node)
@@ -462,22 +460,6 @@ func nodeTexts(p *cct.Profile, n *cct.Node) []string {
 		self = format.Nanos(n.Self.Nanos)
 	}
 	return []string{total, share, self, format.Grouped(int(n.Calls)), format.Printable(p.Methods[n.Method].String())}
-}
-
-// longest returns the nodes that took longest, or without a time those with most calls,
-// with their ancestors.
-func longest(top *cct.Node, most int) map[*cct.Node]bool {
-	shown := make(map[*cct.Node]bool)
-	open := slices.Clone(top.Children)
-	for len(open) > 0 && len(shown) < most {
-		next := slices.MaxFunc(open, func(a, b *cct.Node) int {
-			return cmp.Or(cmp.Compare(a.Total.Nanos, b.Total.Nanos), cmp.Compare(a.Calls, b.Calls))
-		})
-		shown[next] = true
-		at := slices.Index(open, next)
-		open = append(slices.Delete(open, at, at+1), next.Children...)
-	}
-	return shown
 }
 
 func (c *profileCommand) write(p *cct.Profile) error {

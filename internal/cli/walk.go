@@ -54,7 +54,7 @@ func newWalk(s streams) *cobra.Command {
 	flags.Var(share(&c.Budget, c.Budget), "budget", "share of the program's processor time that hooks may cost")
 	flags.Var(span(&c.Sampling, c.Sampling, positive, 0), "sampling", "how long to sample before the first search")
 	flags.Var(span(&c.Duration, 0, 0, 0), "duration", "continue for this time and search from new hot spots as well; 0 ends after the first search")
-	c.source.register(flags)
+	c.source.register(command)
 	c.cache.register(flags)
 	flags.BoolVar(&c.Force, "force", false, forceUsage)
 	flags.StringArrayVarP(&c.outputs, "output", "o", nil, "file to write: .html, .pb.gz, .json or .txt; may be repeated")

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
+	"github.com/sonde-jvm/sonde/internal/measure/hotspots"
 	"github.com/sonde-jvm/sonde/internal/measure/rootcause"
 	"github.com/sonde-jvm/sonde/internal/measure/trace"
 	"github.com/sonde-jvm/sonde/internal/report/chrome"
@@ -120,8 +121,14 @@ func Traces(version string) Writer[*trace.Trace] {
 	}
 }
 
-// Samples writes flame graphs of samples into files of any name.
-var Samples = Writer[*html.Samples]{{"", html.WriteSamples}}
+// HotSpots writes hot spots.
+var HotSpots = Writer[*hotspots.Result]{
+	{".html", html.WriteHot}, {".pb.gz", pprof.WriteHot}, {".collapsed", text.WriteHotCollapsed},
+	{".json", func(w io.Writer, r *hotspots.Result) error { return document.Write(w, document.NewHot(r, r.Methods)) }},
+	{".txt", func(w io.Writer, r *hotspots.Result) error {
+		return text.WriteHot(w, r, text.HotView{Sort: text.BySelf}, 0, 0)
+	}},
+}
 
 var profileReaders = formats[func([]byte) (*cct.Profile, error)]{{".json", readJSON}, {".html", readPage}, {".pb.gz", pprof.Read}}
 

@@ -60,6 +60,24 @@ func TestCollapsed(t *testing.T) {
 	reporttest.Golden(t, "shop.collapsed", out.Bytes())
 }
 
+func TestHotSpotsByName(t *testing.T) {
+	dir := t.TempDir()
+	for name, begin := range map[string]string{
+		"a.html": "<!doctype html>", "a.pb.gz": "\x1f\x8b", "a.collapsed": "java.lang.Thread.run;", "a.json": `{"pid":4711`, "a.txt": " SELF",
+	} {
+		path := filepath.Join(dir, name)
+		err := HotSpots.WriteFile(path, reporttest.HotSpots())
+		if got, _ := os.ReadFile(path); err != nil || !bytes.HasPrefix(got, []byte(begin)) {
+			t.Errorf("%s: %v: begins with %.40q", name, err, got)
+		}
+	}
+	collapsed, err := os.ReadFile(filepath.Join(dir, "a.collapsed"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	reporttest.Golden(t, "hot.collapsed", collapsed)
+}
+
 func TestPProfIsReadBack(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.pb.gz")
 	want := reporttest.Shop(1)

@@ -38,6 +38,7 @@ const (
 	NativeCode               // jdk.NativeMethodSample: in native code, running or waiting
 	CPUTime                  // jdk.CPUTimeSample, or a sample of the kernel: by processor time
 	WallClock                // a look at a waiting thread, by the clock
+	Accounted                // no stack: the kernel accounted its Period of processor time to the thread
 )
 
 // A Stack is the call stack of a thread, innermost frame first. Samples of one chunk share
@@ -58,7 +59,7 @@ type Frame struct {
 
 // IsJava reports whether a frame is that of a method of a class, possibly a native one. Only
 // such a method can get a hook.
-func (f Frame) IsJava() bool { return f.Method != nil && f.Kind.IsJava() }
+func (f Frame) IsJava() bool { return f.Method != nil && f.Method.Class != "" && f.Kind.IsJava() }
 
 // A Method is a method on a stack. Frames of one chunk share their methods.
 //

@@ -53,6 +53,15 @@ func (t *Thread) Kind() ThreadKind {
 	return ProgramThread
 }
 
+// idleThreads are prefixes of the names of threads that execute methods of the JDK for itself.
+var idleThreads = []string{"Reference Handler", "Finalizer", "Common-Cleaner", "Cleaner-", "JFR ", "process reaper"}
+
+// IsOfProgram reports whether a thread is neither one of the JVM nor one of those that the JDK
+// has for itself, which mostly wait.
+func (t *Thread) IsOfProgram() bool {
+	return t.Kind() == ProgramThread && !slices.ContainsFunc(idleThreads, func(prefix string) bool { return strings.HasPrefix(t.Name, prefix) })
+}
+
 // A Wait is what a thread waits for.
 type Wait string
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 )
 
@@ -16,10 +17,13 @@ type clock struct {
 	tasks string           // /proc/PID/task
 	inner bool             // the JVM has a PID namespace of its own
 	names map[string]int64 // numbers of threads in the JVM's namespace, by their numbers in ours
+
+	own   map[int64]*jfr.Thread   // threads of the JVM
+	times map[int64]time.Duration // the last reading
 }
 
 func newClock(jvm *process.JVM) *clock {
-	return &clock{tasks: process.Local.Path(jvm.PID, "task"), inner: jvm.OtherPIDs, names: map[string]int64{}}
+	return &clock{tasks: process.Local.Path(jvm.PID, "task"), inner: jvm.OtherPIDs, names: map[string]int64{}, own: map[int64]*jfr.Thread{}}
 }
 
 // read returns the processor time of each thread since its start, by its number in the JVM's
@@ -53,8 +57,28 @@ func (c *clock) number(thread string) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	c.names[thread] = int64(number)
-	return int64(number), nil
+	name, err := os.ReadFile(filepath.Join(c.tasks, thread, "comm"))
+	if err != nil {
+		return 0, err
+	}
+	t := &jfr.Thread{OSID: int64(number), Name: strings.TrimSpace(string(name))}
+	if t.Kind() != jfr.ProgramThread {
+		c.own[t.OSID] = t
+	}
+	c.names[thread] = t.OSID
+	return t.OSID, nil
+}
+
+// account returns the processor time that threads of the JVM have used since the last call.
+func (c *clock) account(at time.Time, times map[int64]time.Duration) (samples []jfr.Sample) {
+	for number, thread := range c.own {
+		before, known := c.times[number]
+		if used := times[number] - before; known && used > 0 {
+			samples = append(samples, jfr.Sample{At: at, Source: jfr.Accounted, Period: used, Thread: thread, Stack: &jfr.Stack{}})
+		}
+	}
+	c.times = times
+	return samples
 }
 
 // hasRecorder reports whether the flight recorder of a JVM was ever started, by its threads, which

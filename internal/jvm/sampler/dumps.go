@@ -1,6 +1,7 @@
 package sampler
 
 import (
+	"cmp"
 	"context"
 	"regexp"
 	"strconv"
@@ -18,6 +19,8 @@ const (
 	// dumpPart bounds the share of time that dumps take to 1/dumpPart: a dump of 10 ms is followed
 	// by a pause of 190 ms. All threads are stopped during a dump.
 	dumpPart = 20
+	// waitSpacing is the minimum time between two dumps that show only waiting threads.
+	waitSpacing = 250 * time.Millisecond
 )
 
 // A dumper takes thread dumps until it is closed.
@@ -25,6 +28,7 @@ type dumper struct {
 	jvm    jvm
 	every  time.Duration
 	reader *dumpReader
+	dumped time.Time // the end of the last dump
 	cancel context.CancelFunc
 	ended  chan struct{}
 
@@ -76,6 +80,12 @@ func (d *dumper) dump(ctx context.Context) (time.Duration, error) {
 	}
 	samples := d.reader.read(reply.Text, time.Now())
 	pause := max(d.every-took, (dumpPart-1)*took)
+	for i := range samples {
+		if samples[i].Source == jfr.WallClock {
+			samples[i].Period = time.Since(cmp.Or(d.dumped, began)) // since the last dump
+		}
+	}
+	d.dumped = time.Now()
 	d.lock.Lock()
 	defer d.lock.Unlock()
 	d.samples = append(d.samples, samples...)
@@ -138,6 +148,9 @@ func (d *dumpReader) read(text string, at time.Time) (samples []jfr.Sample) {
 			if open.Stack.Frames[0].Kind == jfr.Native {
 				open.Source = jfr.NativeCode
 			}
+			if wait := waitOf(open, runs); d.waiting && wait != jfr.Running {
+				open.Source, open.Wait = jfr.WallClock, wait
+			}
 			samples = append(samples, *open)
 		}
 		open = nil
@@ -164,6 +177,19 @@ func (d *dumpReader) read(text string, at time.Time) (samples []jfr.Sample) {
 	}
 	end()
 	return samples
+}
+
+// waitOf returns what a thread of a dump waits for.
+func waitOf(s *jfr.Sample, runs bool) jfr.Wait {
+	switch in := s.Stack.WaitIn(); {
+	case s.State == statePrefix+"BLOCKED":
+		return jfr.Monitor
+	case in != jfr.Running:
+		return in
+	case !runs || s.State != StateRunnable:
+		return jfr.UnknownWait
+	}
+	return jfr.Running
 }
 
 func (d *dumpReader) thread(head []string) *jfr.Thread {

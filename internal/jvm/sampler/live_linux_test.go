@@ -242,7 +242,7 @@ func TestTheRecorderIsNotStartedWhereItDisturbs(t *testing.T) {
 				if err := s.Close(t.Context()); err != nil {
 					t.Error(err)
 				}
-				if strings.Contains(bias, "thread dumps") != byDumps || strings.Contains(bias, "--recorder") != byDumps {
+				if strings.Contains(bias, "thread dumps") != byDumps || strings.Contains(bias, "--sampler recorder") != byDumps {
 					t.Errorf("bias %q, want thread dumps: %v", bias, byDumps)
 				}
 				if byDumps && hasRecorder(p.PID) {

@@ -14,6 +14,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/jvm/attach"
@@ -27,7 +28,10 @@ type Options struct {
 	Period  time.Duration // between two samples of a thread; 0 for the default of the source
 	CPUTime bool          // the recorder samples by processor time, which the JVM calls experimental; the kernel always does
 	Source  Source
-	Waiting bool // kernel and thread dumps only: include waiting threads, with their state
+	Waiting bool // include waiting threads; the flight recorder needs thread dumps for that
+	// Accounts adds the processor time of the JVM's own threads as samples without a stack. Only
+	// the kernel samples these threads.
+	Accounts bool
 }
 
 // A Source is where samples come from.
@@ -35,16 +39,27 @@ type Source int
 
 // The sources of samples.
 const (
-	// Undisturbed is the kernel. Where it cannot be used, it is the flight recorder, or thread dumps if
+	// Auto is the kernel. Where it cannot be used, it is the flight recorder, or thread dumps if
 	// that cannot be used either or if starting it would disturb the program (discardsCode).
-	Undisturbed Source = iota
+	Auto Source = iota
 	Kernel
 	FlightRecorder
 	ThreadDumps
 )
 
 func (s Source) String() string {
-	return [...]string{"undisturbed", "kernel", "flight recorder", "thread dumps"}[s]
+	return []string{"best sampler", "kernel", "flight recorder", "thread dumps"}[s]
+}
+
+// Limits says in a few words what samples of a source do not show, or how they are biased.
+func (s Source) Limits() string {
+	switch s {
+	case FlightRecorder:
+		return "Java frames only"
+	case ThreadDumps:
+		return "BIASED: Java frames only, at safepoints"
+	}
+	return ""
 }
 
 // discardsCode reports whether starting the flight recorder makes a JVM discard all compiled code, so
@@ -56,7 +71,7 @@ func discardsCode(j *process.JVM) bool {
 	return version >= oldest && version < 21 && !hasRecorder(j.PID)
 }
 
-const discards = "before JDK 21 starting the flight recorder discards all compiled code and slows the program for many seconds; --recorder starts it anyway"
+const discards = "before JDK 21 starting the flight recorder discards all compiled code and slows the program for many seconds; --sampler recorder starts it anyway"
 
 // A Batch holds the samples since the last Poll.
 type Batch struct {
@@ -74,8 +89,10 @@ type Sampler struct {
 	conn    *attach.Conn // nil if the kernel samples
 	clock   *clock
 	samples samples
+	waits   *dumper // for waiting threads, which the flight recorder does not show; nil if not needed
 	source  Source
 	bias    string
+	account bool
 	checked time.Time // when the JVM was last known to be alive
 	ended   bool      // the JVM has ended
 }
@@ -93,7 +110,7 @@ type samples interface {
 // Start starts to sample a JVM. The caller must call Close.
 func Start(ctx context.Context, pid int, options Options) (*Sampler, error) {
 	var refusal *Error
-	if options.Source == Undisturbed || options.Source == Kernel {
+	if options.Source == Auto || options.Source == Kernel {
 		s, err := startOutside(ctx, pid, options)
 		if err == nil || options.Source == Kernel {
 			return s, err
@@ -115,7 +132,7 @@ func startInside(ctx context.Context, pid int, options Options) (*Sampler, error
 	if err != nil {
 		return nil, err
 	}
-	s := &Sampler{jvm: conn.JVM(), conn: conn, clock: newClock(conn.JVM())}
+	s := &Sampler{jvm: conn.JVM(), conn: conn, clock: newClock(conn.JVM()), account: options.Accounts}
 	if err := s.start(ctx, options); err != nil {
 		conn.Close()
 		return nil, err
@@ -141,13 +158,18 @@ func (s *Sampler) start(ctx context.Context, options Options) (err error) {
 	switch {
 	case options.Source == ThreadDumps:
 		why = "as requested"
-	case options.Source == Undisturbed && discardsCode(s.jvm):
+	case options.Source == Auto && discardsCode(s.jvm):
 		why = discards
 	default:
 		recorded, err := startRecording(ctx, s.conn, cmp.Or(options.Period, DefaultPeriod), options.CPUTime)
 		var refusal *Error
 		if err == nil {
 			s.samples, s.source = recorded, FlightRecorder
+			if options.Waiting {
+				if s.waits, err = startDumper(ctx, s.conn, waitSpacing, true); err != nil {
+					return errors.Join(err, recorded.close(ctx, false))
+				}
+			}
 			return nil
 		}
 		if !errors.Is(err, ErrNoRecorder) || !errors.As(err, &refusal) {
@@ -164,7 +186,7 @@ func (s *Sampler) start(ctx context.Context, options Options) (err error) {
 // JVM returns the JVM that is sampled.
 func (s *Sampler) JVM() *process.JVM { return s.jvm }
 
-// Source returns where the samples come from; never Undisturbed.
+// Source returns where the samples come from; never Auto.
 func (s *Sampler) Source() Source { return s.source }
 
 // Bias describes how the samples are biased; "" if they are not.
@@ -178,6 +200,14 @@ const aliveEvery = time.Second
 func (s *Sampler) Poll(ctx context.Context) (Batch, error) {
 	b := Batch{At: time.Now(), Times: s.clock.read()}
 	err := s.samples.poll(ctx, &b)
+	if s.waits != nil && err == nil {
+		var dumped Batch
+		err = s.waits.poll(ctx, &dumped)
+		b.Samples = append(b.Samples, slices.DeleteFunc(dumped.Samples, func(s jfr.Sample) bool { return s.Source != jfr.WallClock })...)
+	}
+	if s.account {
+		b.Samples = append(b.Samples, s.clock.account(b.At, b.Times)...)
+	}
 	ended := isGone(err) || errors.Is(err, ErrEnded)
 	if b.At.Sub(s.checked) >= aliveEvery {
 		s.checked = b.At
@@ -199,6 +229,9 @@ func (s *Sampler) Close(ctx context.Context) error {
 	defer cancel()
 	if s.conn != nil {
 		defer s.conn.Close()
+	}
+	if s.waits != nil {
+		_ = s.waits.close(ctx, s.ended) // always nil
 	}
 	return s.samples.close(ctx, s.ended)
 }

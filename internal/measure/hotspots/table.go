@@ -4,33 +4,44 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
-	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
 )
+
+// A Result is a table, with the program that it is about and how it was sampled.
+type Result struct {
+	*Table
+	Target    cct.Target
+	Recording string // the name of the file that was read; empty for a running JVM
+	Source    string // what took the samples, such as "flight recorder"
+	Limits    string // what the source cannot see, in a few words; empty if it sees everything
+	Bias      string // how the samples are biased, in a sentence; empty if they are not
+	Wall      bool   // waiting threads are part of the result
+	Notes     []string
+}
 
 // A Table shows where time was spent in a window.
 type Table struct {
-	From, To time.Time
-	Samples  int           // of running threads
-	Waiting  int           // samples of threads that wait in native code
-	Unit     time.Duration // processor time that a weight of one represents
-	Methods  []Method      // by descending self time
-	Threads  []Thread      // by descending share
+	From, To   time.Time
+	Samples    int            // of running threads
+	Waiting    int            // samples of threads that wait in native code
+	Incomplete int            // samples of running threads whose stacks could be walked, but not to their end
+	Unit       time.Duration  // processor time that a weight of one represents
+	Code       map[Code]Share // what running threads run
+	Methods    []Method       // by descending self time
+	Threads    []Thread       // by descending share
 
-	whole   float64
-	count   float64
-	names   map[classfile.MethodRef]int
-	samples []jfr.Sample
-	weights []float64
+	whole  float64
+	count  float64
+	groups []group
 }
 
-// A Method is a method on sampled stacks.
+// A Method is a method on sampled stacks, or other code.
 type Method struct {
 	*jfr.Method
+	Label       cct.Method // as reports name it
 	Self, Total Share
 	Samples     int                // with the method on top
 	Lines       []Line             // of the samples with the method on top, most frequent first
@@ -43,39 +54,116 @@ type Line struct {
 	Part float64 `json:"share"` // of the method's self time
 }
 
-// A Thread is a sampled thread.
+// A Thread is a sampled thread, or all threads of the JVM of one kind.
 type Thread struct {
 	*jfr.Thread
+	Group   jfr.ThreadKind // that of all these threads; empty for a single thread
+	Count   int            // of threads
 	Share   Share
 	Samples int
 	Waiting int
-	CPU     float64 // part of one processor; negative if unknown
-	Top     *jfr.Method
+	CPU     float64              // processors used; negative if unknown
+	Top     cct.Method           // with most of its samples; the zero value if there are none
+	Waits   map[jfr.Wait]float64 // for what it waited, as the average number of waiting threads
 }
 
-// Table summarizes the window at a given time.
-func (w *Window) Table(now time.Time) *Table {
-	from, to := w.bounds(now)
-	t := &Table{From: from, To: to, names: map[classfile.MethodRef]int{}}
-	for _, s := range w.samples {
-		if s.At.After(from) && !s.At.After(to) {
-			t.samples = append(t.samples, s)
+// A group is a number of samples that are equal but for their time.
+type group struct {
+	jfr.Sample
+	n      int
+	period time.Duration // sum of the periods of samples that have one
+	kind   jfr.ThreadKind
+	weight float64 // in samples of Java code; 0 if the thread waits
+	wait   float64 // the same for the time that it was seen waiting
+}
+
+// sampled returns how many samples a group has. Accounted time was not sampled.
+func (g *group) sampled() int {
+	if g.Source == jfr.Accounted {
+		return 0
+	}
+	return g.n
+}
+
+// newTable summarizes samples of an interval. It computes their weights.
+func newTable(from, to time.Time, groups []group, period time.Duration, used map[int64]time.Duration) *Table {
+	groups = withKinds(groups)
+	t := &Table{From: from, To: to, Code: map[Code]Share{}, groups: groups}
+	t.Unit = weigh(groups, period, used)
+	code := map[Code]float64{}
+	var sampled, squares float64
+	for i := range groups {
+		switch g := &groups[i]; {
+		case g.weight > 0:
+			t.whole += g.weight
+			if n := g.sampled(); n > 0 {
+				t.Samples += n
+				sampled += g.weight
+				squares += g.weight * g.weight / float64(n)
+			}
+			code[codeOf(&g.Sample, g.kind)] += g.weight
+			if g.Stack.Broken && len(g.Stack.Frames) > 0 {
+				t.Incomplete += g.n
+			}
+		case g.Source != jfr.WallClock:
+			t.Waiting += g.n
 		}
 	}
-	used := w.used(from, to)
-	t.weights, t.Unit = weigh(t.samples, w.period, used)
-	t.count = countOf(t.weights)
-	for _, weight := range t.weights {
-		t.whole += weight
-		if weight > 0 {
-			t.Samples++
-		} else {
-			t.Waiting++
-		}
+	if squares > 0 {
+		// The number of samples of equal weight with the same variance as these.
+		t.count = sampled * sampled / squares
+	}
+	for kind, weight := range code {
+		t.Code[kind] = ShareOf(weight, t.whole, t.count)
 	}
 	t.sumMethods()
 	t.sumThreads(used)
 	return t
+}
+
+// withKinds sets the kinds of threads. It leaves out samples that would count the same time twice,
+// and waits of threads that the JDK has for itself.
+func withKinds(groups []group) []group {
+	type about struct {
+		kind      jfr.ThreadKind
+		isProgram bool
+	}
+	threads := map[*jfr.Thread]about{}
+	hasCPUTime, hasAccounts := false, false
+	for i := range groups {
+		g := &groups[i]
+		of, known := threads[g.Thread]
+		if !known {
+			of = about{g.Thread.Kind(), g.Thread.IsOfProgram()}
+			threads[g.Thread] = of
+		}
+		g.kind = of.kind
+		hasCPUTime = hasCPUTime || g.Source == jfr.CPUTime
+		hasAccounts = hasAccounts || g.Source == jfr.Accounted
+	}
+	return slices.DeleteFunc(groups, func(g group) bool {
+		switch g.Source {
+		case jfr.WallClock:
+			return !threads[g.Thread].isProgram
+		case jfr.Accounted:
+			return false
+		case jfr.CPUTime:
+			return hasAccounts && g.kind != jfr.ProgramThread
+		}
+		return hasCPUTime || hasAccounts && g.kind != jfr.ProgramThread
+	})
+}
+
+// frames returns what a row of methods shows of a stack: threads of the JVM are one row for each
+// kind, and a stack that could not be walked is one, too.
+func (g *group) frames() []jfr.Frame {
+	if g.kind != jfr.ProgramThread {
+		return []jfr.Frame{vmFrames[g.kind]}
+	}
+	if len(g.Stack.Frames) == 0 {
+		return []jfr.Frame{unknown}
+	}
+	return g.Stack.Frames
 }
 
 // A sum is a method whose shares are still weights.
@@ -83,44 +171,39 @@ type sum struct {
 	Method
 	self, total float64
 	lines       map[int]float64
-	last        int // index of the last sample in total
+	last        int // index of the last group in total
 }
 
 func (t *Table) sumMethods() {
-	var sums []*sum
-	pointers := map[*jfr.Method]*sum{}
-	find := func(m *jfr.Method) *sum {
+	sums, pointers := map[cct.Method]*sum{}, map[*jfr.Method]*sum{}
+	find := func(f jfr.Frame) *sum {
+		m := methodOf(f)
 		if s := pointers[m]; s != nil {
 			return s
 		}
-		at, known := t.names[m.Ref()]
-		if !known {
-			at = len(sums)
-			t.names[m.Ref()] = at
-			sums = append(sums, &sum{Method: Method{Method: m, Kinds: map[string]float64{}}, lines: map[int]float64{}, last: -1})
+		label := nameOf(f)
+		if sums[label] == nil {
+			sums[label] = &sum{Method: Method{Method: m, Label: label, Kinds: map[string]float64{}}, lines: map[int]float64{}, last: -1}
 		}
-		pointers[m] = sums[at]
-		return sums[at]
+		pointers[m] = sums[label]
+		return sums[label]
 	}
-	for i, sample := range t.samples {
-		weight := t.weights[i]
-		if weight == 0 {
+	for i := range t.groups {
+		g := &t.groups[i]
+		if g.weight == 0 {
 			continue
 		}
-		for depth, frame := range sample.Stack.Frames {
-			if frame.Method == nil {
-				continue
-			}
-			s := find(frame.Method)
+		for depth, frame := range g.frames() {
+			s := find(frame)
 			if s.last != i { // once, also in recursions
 				s.last = i
-				s.total += weight
+				s.total += g.weight
 			}
 			if depth == 0 {
-				s.self += weight
-				s.Samples++
-				s.lines[frame.Line] += weight
-				s.Kinds[frame.Kind.String()] += weight
+				s.self += g.weight
+				s.Samples += g.sampled()
+				s.lines[frame.Line] += g.weight
+				s.Kinds[frame.Kind.String()] += g.weight
 			}
 		}
 	}
@@ -137,9 +220,6 @@ func (t *Table) sumMethods() {
 		t.Methods = append(t.Methods, s.Method)
 	}
 	slices.SortFunc(t.Methods, BySelf)
-	for i, m := range t.Methods {
-		t.names[m.Method.Ref()] = i
-	}
 }
 
 // BySelf orders methods by self time, then by total, then by name.
@@ -177,165 +257,69 @@ func ShareOf(weight, whole, n float64) Share {
 	return Share{Part: p, Low: max(0, min(p, middle-spread)), High: min(1, max(p, middle+spread))}
 }
 
-// countOf returns the effective sample size: the number of samples of equal weight with the same
-// variance as these weights.
-func countOf(weights []float64) float64 {
-	var sum, squares float64
-	for _, w := range weights {
-		sum += w
-		squares += w * w
-	}
-	if squares == 0 {
+// threads returns how many threads on average a weight stands for.
+func (t *Table) threads(weight float64) float64 {
+	if !t.To.After(t.From) {
 		return 0
 	}
-	return sum * sum / squares
+	return weight * float64(t.Unit) / float64(t.To.Sub(t.From))
 }
 
 // sumThreads computes the share and processor time of each thread.
 func (t *Table) sumThreads(used map[int64]time.Duration) {
 	type sum struct {
 		Thread
-		weight float64
-		tops   map[classfile.MethodRef]float64
-		most   float64
+		weight  float64
+		members map[int64]bool // by OS ID
+		tops    map[cct.Method]float64
+		most    float64
 	}
-	sums := map[int64]*sum{}
-	for i, sample := range t.samples {
-		s := sums[key(sample.Thread)]
-		if s == nil {
-			s = &sum{Thread: Thread{Thread: sample.Thread, CPU: -1}, tops: map[classfile.MethodRef]float64{}}
-			sums[key(sample.Thread)] = s
+	type id struct {
+		kind jfr.ThreadKind
+		key  int64
+	}
+	sums := map[id]*sum{}
+	for i := range t.groups {
+		g := &t.groups[i]
+		which, thread := id{key: key(g.Thread)}, g.Thread
+		if g.kind != jfr.ProgramThread {
+			which, thread = id{kind: g.kind}, &jfr.Thread{Name: string(g.kind)}
 		}
-		if t.weights[i] == 0 {
-			s.Waiting++
+		s := sums[which]
+		if s == nil {
+			s = &sum{Thread: Thread{Thread: thread, Group: g.kind, CPU: -1, Waits: map[jfr.Wait]float64{}}, members: map[int64]bool{}, tops: map[cct.Method]float64{}}
+			sums[which] = s
+		}
+		s.members[g.Thread.OSID] = true
+		switch {
+		case g.wait > 0:
+			s.Waits[g.Wait] += t.threads(g.wait)
+			continue
+		case g.weight == 0:
+			s.Waiting += g.n
 			continue
 		}
-		s.Samples++
-		s.weight += t.weights[i]
-		if top := topOf(sample); top != nil {
-			id := top.Ref()
-			s.tops[id] += t.weights[i]
-			if s.tops[id] > s.most {
-				s.most, s.Top = s.tops[id], top
-			}
+		s.Samples += g.sampled()
+		s.weight += g.weight
+		if len(g.Stack.Frames) == 0 {
+			continue
+		}
+		top := nameOf(g.Stack.Frames[0])
+		s.tops[top] += g.weight
+		if s.tops[top] > s.most {
+			s.most, s.Top = s.tops[top], top
 		}
 	}
 	for _, s := range sums {
-		s.Share = ShareOf(s.weight, t.whole, t.count)
-		if had, known := used[s.OSID]; known && !s.Virtual && t.To.After(t.From) {
-			s.CPU = float64(had) / float64(t.To.Sub(t.From))
+		s.Share, s.Count = ShareOf(s.weight, t.whole, t.count), len(s.members)
+		for member := range s.members {
+			if had, known := used[member]; known && !s.Virtual && t.To.After(t.From) {
+				s.CPU = max(0, s.CPU) + float64(had)/float64(t.To.Sub(t.From))
+			}
 		}
 		t.Threads = append(t.Threads, s.Thread)
 	}
 	slices.SortFunc(t.Threads, func(a, b Thread) int {
 		return cmp.Or(cmp.Compare(b.Share.Part, a.Share.Part), cmp.Compare(b.CPU, a.CPU), cmp.Compare(a.Name, b.Name), cmp.Compare(key(a.Thread), key(b.Thread)))
 	})
-}
-
-func topOf(s jfr.Sample) *jfr.Method {
-	if len(s.Stack.Frames) == 0 {
-		return nil
-	}
-	return s.Stack.Frames[0].Method
-}
-
-// A Path is a way the program got somewhere: the Java methods of a stack, the innermost
-// first.
-type Path struct {
-	Methods   []classfile.MethodRef
-	Truncated bool // the outermost are missing
-	Samples   int
-	Weight    float64 // in samples of Java code
-}
-
-// Stacks returns the distinct stacks, the most frequent first. Line numbers do not distinguish them.
-func (t *Table) Stacks() []Path {
-	found := map[string]*Path{}
-	var text strings.Builder
-	for i, s := range t.samples {
-		if t.weights[i] == 0 {
-			continue
-		}
-		text.Reset()
-		for _, frame := range s.Stack.Frames {
-			if frame.IsJava() {
-				text.WriteString(strconv.Itoa(t.names[frame.Method.Ref()]))
-				text.WriteByte(' ')
-			}
-		}
-		p := found[text.String()]
-		if p == nil {
-			p = &Path{Truncated: s.Stack.Truncated}
-			for _, frame := range s.Stack.Frames {
-				if frame.IsJava() {
-					p.Methods = append(p.Methods, frame.Method.Ref())
-				}
-			}
-			found[text.String()] = p
-		}
-		p.Samples++
-		p.Weight += t.weights[i]
-	}
-	paths := make([]Path, 0, len(found))
-	for _, p := range found {
-		paths = append(paths, *p)
-	}
-	slices.SortFunc(paths, func(a, b Path) int {
-		return cmp.Or(cmp.Compare(b.Weight, a.Weight), slices.CompareFunc(a.Methods, b.Methods, classfile.MethodRef.Compare))
-	})
-	return paths
-}
-
-// A Node is a method in a calling context. The top has no method.
-type Node struct {
-	Method      *jfr.Method
-	Self, Total float64 // weights, in samples of Java code
-	Kinds       map[string]float64
-	Children    []*Node // by total
-}
-
-// Tree returns all stacks as a tree from the outermost methods down. Truncated stacks begin with
-// their outermost known method.
-func (t *Table) Tree() *Node {
-	type place struct {
-		above  *Node
-		method int
-	}
-	top := &Node{}
-	nodes := map[place]*Node{}
-	for i, s := range t.samples {
-		weight := t.weights[i]
-		if weight == 0 {
-			continue
-		}
-		at := top
-		at.Total += weight
-		for _, frame := range slices.Backward(s.Stack.Frames) {
-			if frame.Method == nil {
-				continue
-			}
-			number := t.names[frame.Method.Ref()]
-			below := nodes[place{at, number}]
-			if below == nil {
-				below = &Node{Method: t.Methods[number].Method, Kinds: map[string]float64{}}
-				nodes[place{at, number}] = below
-				at.Children = append(at.Children, below)
-			}
-			at = below
-			at.Total += weight
-			at.Kinds[frame.Kind.String()] += weight
-		}
-		at.Self += weight
-	}
-	sortChildren(top)
-	return top
-}
-
-func sortChildren(n *Node) {
-	slices.SortFunc(n.Children, func(a, b *Node) int {
-		return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Method.Class, b.Method.Class), cmp.Compare(a.Method.Name, b.Method.Name))
-	})
-	for _, c := range n.Children {
-		sortChildren(c)
-	}
 }

@@ -8,6 +8,7 @@
 package hotspots
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -54,7 +55,7 @@ func (w *Window) Add(at time.Time, samples []jfr.Sample, period time.Duration, t
 		if s.At.Before(w.began) {
 			w.began = s.At
 		}
-		if s.At.After(w.newest) {
+		if s.Source != jfr.Accounted && s.At.After(w.newest) { // other samples may come later
 			w.newest = s.At
 		}
 	}
@@ -121,6 +122,18 @@ func (w *Window) used(from, to time.Time) map[int64]time.Duration {
 	return used
 }
 
+// Table summarizes the window at a given time.
+func (w *Window) Table(now time.Time) *Table {
+	from, to := w.bounds(now)
+	var groups []group
+	for _, s := range w.samples {
+		if s.At.After(from) && !s.At.After(to) {
+			groups = append(groups, group{Sample: s, n: 1, period: s.Period})
+		}
+	}
+	return newTable(from, to, groups, w.period, w.used(from, to))
+}
+
 const (
 	// enough is how many samples of threads that run only Java code are needed to compute the unit.
 	enough = 20
@@ -137,50 +150,66 @@ type tally struct {
 	timed        bool
 }
 
-// weigh returns the weight of each sample, in samples of Java code; it is 0 for threads that wait.
-// unit is the processor time that a weight of one represents.
-func weigh(samples []jfr.Sample, period time.Duration, used map[int64]time.Duration) (weights []float64, unit time.Duration) {
+// usualPeriod is assumed where none is known: that of the JDK's own settings.
+const usualPeriod = 20 * time.Millisecond
+
+// weigh computes the weights of groups, in samples of Java code. unit is the processor time that a
+// weight of one represents.
+func weigh(groups []group, period time.Duration, used map[int64]time.Duration) (unit time.Duration) {
 	threads := map[int64]*tally{}
-	of := func(s jfr.Sample) *tally {
-		t := threads[key(s.Thread)]
+	of := func(g *group) *tally {
+		t := threads[key(g.Thread)]
 		if t == nil {
 			t = &tally{}
-			t.used, t.timed = used[s.Thread.OSID]
-			t.timed = t.timed && !s.Thread.Virtual // the time is that of its carrier
-			threads[key(s.Thread)] = t
+			t.used, t.timed = used[g.Thread.OSID]
+			t.timed = t.timed && !g.Thread.Virtual // the time is that of its carrier
+			threads[key(g.Thread)] = t
 		}
 		return t
 	}
-	for _, s := range samples {
-		switch {
-		case s.Source == jfr.Execution && s.Wait == jfr.Running:
-			of(s).java++
-		case s.Source == jfr.NativeCode && !waits(s):
-			of(s).native++
+	for i := range groups {
+		switch g := &groups[i]; {
+		case waits(&g.Sample):
+		case g.Source == jfr.Execution:
+			of(g).java += g.n
+		case g.Source == jfr.NativeCode:
+			of(g).native += g.n
 		}
 	}
-	unit = unitOf(threads, period)
+	unit = unitOf(threads, cmp.Or(period, usualPeriod))
 	most := 1.0
 	for _, t := range threads {
 		if t.native > 0 {
 			most++
 		}
 	}
-	weights = make([]float64, len(samples))
-	for i, s := range samples {
-		switch {
-		case waits(s), s.Source == jfr.Execution && of(s).idles(s, unit):
-		case s.Source != jfr.NativeCode:
-			weights[i] = 1
+	for i := range groups {
+		switch g := &groups[i]; {
+		case g.Source == jfr.WallClock:
+			g.wait = g.periods(unit)
+		case waits(&g.Sample):
+		case g.Source == jfr.CPUTime || g.Source == jfr.Accounted:
+			g.weight = g.periods(unit)
+		case of(g).idles(g, unit):
+		case g.Source == jfr.Execution:
+			g.weight = float64(g.n)
 		default:
-			weights[i] = of(s).nativeWeight(unit, most)
+			g.weight = float64(g.n) * of(g).nativeWeight(unit, most)
 		}
 	}
-	return weights, unit
+	return unit
+}
+
+// periods returns for how many units the samples of a group stand.
+func (g *group) periods(unit time.Duration) float64 {
+	if g.period > 0 {
+		return float64(g.period) / float64(unit)
+	}
+	return float64(g.n)
 }
 
 // waits reports whether the thread of a sample is known to wait.
-func waits(s jfr.Sample) bool {
+func waits(s *jfr.Sample) bool {
 	return s.Wait != jfr.Running || s.Source == jfr.NativeCode && s.Stack.WaitIn() != jfr.Running
 }
 
@@ -219,8 +248,8 @@ func (t *tally) nativeWeight(unit time.Duration, most float64) float64 {
 // idles reports whether a thread of a thread dump used next to no processor time: dumps show some
 // threads as runnable that wait inside the JVM. The flight recorder distinguishes them itself; its
 // frames have a kind.
-func (t *tally) idles(s jfr.Sample, unit time.Duration) bool {
-	return len(s.Stack.Frames) > 0 && s.Stack.Frames[0].Kind == jfr.UnknownKind && t.timed && float64(t.used) < idle*float64(t.java)*float64(unit)
+func (t *tally) idles(g *group, unit time.Duration) bool {
+	return g.Source == jfr.Execution && len(g.Stack.Frames) > 0 && g.Stack.Frames[0].Kind == jfr.UnknownKind && t.timed && float64(t.used) < idle*float64(t.java)*float64(unit)
 }
 
 // key identifies a thread, also a virtual one.

@@ -172,16 +172,10 @@ func weightOf(paths []hotspots.Path) (whole float64) {
 	return whole
 }
 
-// ownThreads are prefixes of the names of threads of Sonde, and of the JDK.
-var ownThreads = []string{"sonde-", "JFR ", "Reference Handler", "Finalizer", "Common-Cleaner", "process reaper"}
-
 // isOfProgram reports whether a sample is of a thread of the program, and not of the JVM or
 // Sonde.
 func isOfProgram(s jfr.Sample) bool {
-	if s.Thread == nil || s.Stack == nil || len(s.Stack.Frames) == 0 || s.Thread.Kind() != jfr.ProgramThread {
-		return false
-	}
-	if slices.ContainsFunc(ownThreads, func(name string) bool { return strings.HasPrefix(s.Thread.Name, name) }) {
+	if s.Thread == nil || s.Stack == nil || len(s.Stack.Frames) == 0 || !s.Thread.IsOfProgram() || strings.HasPrefix(s.Thread.Name, "sonde-") {
 		return false
 	}
 	outermost := s.Stack.Frames[len(s.Stack.Frames)-1].Method

@@ -6,31 +6,37 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
 	"github.com/sonde-jvm/sonde/internal/measure/calltree"
 	"github.com/sonde-jvm/sonde/internal/measure/hotspots"
 	"github.com/sonde-jvm/sonde/internal/measure/suggest"
 )
 
-// Hot is written by `sonde hot --json`. Shares are parts of all samples of running threads
+// Hot is written by `sonde hot`. Shares are parts of all samples of running threads
 // in the window; low and high are the bounds of the 95 % interval.
 type Hot struct {
-	PID     int         `json:"pid"`
-	JDK     string      `json:"jdk"`
-	Main    string      `json:"main,omitempty"`
-	Source  string      `json:"source"` // flight recorder, thread dumps
-	Bias    string      `json:"bias,omitempty"`
-	From    time.Time   `json:"from"`
-	To      time.Time   `json:"to"`
-	Samples int         `json:"samples"`
-	Waiting int         `json:"samplesOfWaiting"` // left out
-	Methods []HotMethod `json:"methods"`
-	Threads []HotThread `json:"threads"`
-	Notes   []string    `json:"notes,omitempty"`
+	PID        int                              `json:"pid,omitempty"`
+	Recording  string                           `json:"recording,omitempty"` // the file that was read
+	JDK        string                           `json:"jdk"`
+	Main       string                           `json:"main,omitempty"`
+	Source     string                           `json:"source"`           // kernel, flight recorder, thread dumps
+	Limits     string                           `json:"limits,omitempty"` // what the source cannot see
+	Bias       string                           `json:"bias,omitempty"`
+	From       time.Time                        `json:"from"`
+	To         time.Time                        `json:"to"`
+	Samples    int                              `json:"samples"`
+	Waiting    int                              `json:"samplesOfWaiting"` // left out
+	Incomplete int                              `json:"samplesWithIncompleteStacks,omitempty"`
+	Code       map[hotspots.Code]hotspots.Share `json:"code"` // what running threads run
+	Methods    []HotMethod                      `json:"methods"`
+	Threads    []HotThread                      `json:"threads"`
+	Places     []HotPlace                       `json:"places,omitempty"` // with --wall
+	Notes      []string                         `json:"notes,omitempty"`
 }
 
-// HotMethod is a method that was sampled.
+// HotMethod is a method that was sampled, or other code, which has no class.
 type HotMethod struct {
-	Class      string             `json:"class"`
+	Class      string             `json:"class,omitempty"`
 	Method     string             `json:"method"`
 	Descriptor string             `json:"descriptor,omitempty"` // missing in thread dumps
 	Self       hotspots.Share     `json:"self"`
@@ -40,24 +46,65 @@ type HotMethod struct {
 	Kinds      map[string]float64 `json:"kinds,omitempty"` // parts of those samples
 }
 
-// HotThread is a thread that was sampled.
+// HotThread is a thread that was sampled, or all threads of the JVM of one kind.
 type HotThread struct {
-	Name    string         `json:"name"`
-	ID      int64          `json:"id"`
-	OSID    int64          `json:"osId,omitempty"`
-	Virtual bool           `json:"virtual,omitempty"`
-	Share   hotspots.Share `json:"share"`
-	Samples int            `json:"samples"`
-	Waiting int            `json:"samplesOfWaiting"`
-	CPU     *float64       `json:"cpu,omitempty"` // processors used
+	Name    string               `json:"name"`
+	ID      int64                `json:"id"`
+	OSID    int64                `json:"osId,omitempty"`
+	Virtual bool                 `json:"virtual,omitempty"`
+	Kind    jfr.ThreadKind       `json:"kind,omitempty"`    // of threads of the JVM: GC, JIT compiler, VM
+	Threads int                  `json:"threads,omitempty"` // of that kind
+	Share   hotspots.Share       `json:"share"`
+	Samples int                  `json:"samples"`
+	Waiting int                  `json:"samplesOfWaiting"`
+	CPU     *float64             `json:"cpu,omitempty"`   // processors used
+	Waits   map[jfr.Wait]float64 `json:"waits,omitempty"` // with --wall: threads that waited on average, by what they waited for
 }
 
-// NewHotMethod describes a method; class is its name for people.
-func NewHotMethod(m hotspots.Method, class string) HotMethod {
-	return HotMethod{
-		Class: class, Method: m.Name, Descriptor: m.Descriptor,
-		Self: m.Self, Total: m.Total, Samples: m.Samples, Lines: m.Lines, Kinds: m.Kinds,
+// HotPlace is where threads run, or wait for something.
+type HotPlace struct {
+	Class      string   `json:"class,omitempty"`
+	Method     string   `json:"method"`
+	Descriptor string   `json:"descriptor,omitempty"`
+	Wait       jfr.Wait `json:"waitsFor,omitempty"` // missing if they run
+	Threads    float64  `json:"threads"`            // on average
+	Share      float64  `json:"share"`              // of the time of all threads
+}
+
+// NewHot returns the document of a result with some of its methods.
+func NewHot(r *hotspots.Result, methods []hotspots.Method) *Hot {
+	d := &Hot{
+		PID: r.Target.PID, Recording: r.Recording, JDK: r.Target.JDK, Main: r.Target.Command, Source: r.Source, Limits: r.Limits, Bias: r.Bias,
+		From: r.From, To: r.To, Samples: r.Samples, Waiting: r.Waiting, Incomplete: r.Incomplete, Code: r.Code,
+		Methods: []HotMethod{}, Threads: []HotThread{}, Notes: r.Notes,
 	}
+	for _, m := range methods {
+		d.Methods = append(d.Methods, HotMethod{
+			Class: m.Label.Ref().ClassName(), Method: m.Label.Name, Descriptor: m.Label.Descriptor,
+			Self: m.Self, Total: m.Total, Samples: m.Samples, Lines: m.Lines, Kinds: m.Kinds,
+		})
+	}
+	for _, t := range r.Threads {
+		row := HotThread{
+			Name: t.Name, ID: t.JavaID, OSID: t.OSID, Virtual: t.Virtual, Kind: t.Group,
+			Share: t.Share, Samples: t.Samples, Waiting: t.Waiting, Waits: t.Waits,
+		}
+		if t.Group != jfr.ProgramThread {
+			row.Threads = t.Count
+		}
+		if t.CPU >= 0 {
+			row.CPU = &t.CPU
+		}
+		d.Threads = append(d.Threads, row)
+	}
+	if r.Wall {
+		for _, p := range r.Places() {
+			d.Places = append(d.Places, HotPlace{
+				Class: p.Label.Ref().ClassName(), Method: p.Label.Name, Descriptor: p.Label.Descriptor, Wait: p.Wait, Threads: p.Threads, Share: p.Part,
+			})
+		}
+	}
+	return d
 }
 
 // Proposal is written by `sonde observe --json`. Shares, budget and costs are parts of 1.

@@ -49,3 +49,9 @@ func TestLinesAreOneObjectEach(t *testing.T) {
 		t.Errorf("%v: %s", err, text)
 	}
 }
+
+func TestHotSpots(t *testing.T) {
+	r := reporttest.HotSpots()
+	r.Wall = true
+	reporttest.Golden(t, "hot.json", indented(t, NewHot(r, r.Methods)))
+}

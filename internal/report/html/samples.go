@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
+	"github.com/sonde-jvm/sonde/internal/measure/hotspots"
+	"github.com/sonde-jvm/sonde/internal/report/text"
 )
 
 var samplesPage = page{
@@ -22,8 +24,8 @@ type Samples struct {
 	Target  cct.Target
 	Began   time.Time
 	Took    time.Duration
-	Count   int
-	Bias    string // how the samples are biased; empty if they are not
+	About   []string // how the samples were taken, and what kinds of code ran
+	Bias    string   // how the samples are biased; empty if they are not
 	Methods []cct.Method
 	Nodes   []SampleNode // callers before callees; the first one stands for no method
 }
@@ -35,6 +37,22 @@ type SampleNode struct {
 	Self   float64            `json:"self"`   // nanoseconds, estimated
 	Total  float64            `json:"total"`
 	Kinds  map[string]float64 `json:"kinds,omitempty"` // parts of its samples, by kind of frame
+}
+
+// WriteHot writes a page with a flame graph of hot spots.
+func WriteHot(w io.Writer, r *hotspots.Result) error {
+	tree := r.Tree(r.Wall)
+	s := &Samples{Target: r.Target, Began: r.From, Took: r.To.Sub(r.From), About: []string{text.HotSamples(r), text.HotCode(r.Table)}, Bias: r.Bias, Methods: tree.Methods}
+	var add func(n *cct.Node, parent int)
+	add = func(n *cct.Node, parent int) {
+		place := len(s.Nodes)
+		s.Nodes = append(s.Nodes, SampleNode{Parent: parent, Method: n.Method, Self: n.Self.Nanos, Total: n.Total.Nanos, Kinds: tree.Kinds[n]})
+		for _, c := range n.Children {
+			add(c, place)
+		}
+	}
+	add(tree.Top, -1)
+	return WriteSamples(w, s)
 }
 
 // WriteSamples writes a page with a flame graph of samples.

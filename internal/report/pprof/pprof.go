@@ -1,4 +1,4 @@
-// Package pprof writes profiles and root-cause searches in the pprof format, and reads
+// Package pprof writes profiles, hot spots and root-cause searches in the pprof format, and reads
 // profiles back.
 package pprof
 
@@ -16,6 +16,7 @@ import (
 	"github.com/sonde-jvm/sonde/classfile"
 
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
+	"github.com/sonde-jvm/sonde/internal/measure/hotspots"
 	"github.com/sonde-jvm/sonde/internal/measure/rootcause"
 	"github.com/sonde-jvm/sonde/internal/report/callers"
 	"github.com/sonde-jvm/sonde/internal/report/diff"
@@ -46,12 +47,37 @@ func WriteProfile(w io.Writer, p *cct.Profile) error {
 			b.comment(fmt.Sprintf("%s%s: %s", hookComment, p.Methods[q.Method].Key(), text.On(on, p.Took)))
 		}
 	}
+	values := func(n *cct.Node) []int64 {
+		return []int64{callsValue: int64(n.Calls), selfValue: int64(math.Round(n.Self.Nanos))}
+	}
 	for _, t := range p.Threads {
-		b.add(t.Top, nil, map[string][]string{"thread": {t.String()}})
+		b.add(t.Top, nil, map[string][]string{"thread": {t.String()}}, values)
 	}
 	if len(p.Threads) == 0 {
-		b.add(p.Merged, nil, nil)
+		b.add(p.Merged, nil, nil, values)
 	}
+	return b.write(w)
+}
+
+// WriteHot writes a sample for each calling context in which a thread was sampled.
+func WriteHot(w io.Writer, r *hotspots.Result) error {
+	tree := r.Tree(r.Wall)
+	kind := "cpu"
+	if r.Wall {
+		kind = "wall"
+	}
+	b := newBuilder(r.Target, tree.Methods, r.From, r.To.Sub(r.From))
+	b.profile.SampleType = []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: kind, Unit: "nanoseconds"}}
+	b.profile.DefaultSampleType = kind
+	b.profile.PeriodType, b.profile.Period = b.profile.SampleType[1], int64(r.Unit)
+	b.comment(text.HotHead(r)...)
+	b.comment(r.Notes...)
+	b.add(tree.Top, nil, nil, func(n *cct.Node) []int64 {
+		if n.Self.Nanos == 0 {
+			return nil
+		}
+		return []int64{int64(n.Timed), int64(math.Round(n.Self.Nanos))}
+	})
 	return b.write(w)
 }
 
@@ -102,18 +128,17 @@ func (b *builder) write(w io.Writer) error {
 	return b.profile.Write(w)
 }
 
-// add adds the nodes below one. path is the calls that lead to it, the outermost first;
-// samples have the innermost first.
-func (b *builder) add(n *cct.Node, path []*profile.Location, label map[string][]string) {
+// add adds the nodes below one that have values. path is the calls that lead to it, the outermost
+// first; samples have the innermost first.
+func (b *builder) add(n *cct.Node, path []*profile.Location, label map[string][]string, values func(*cct.Node) []int64) {
 	for _, c := range n.Children {
 		here := append(path, b.profile.Location[c.Method]) // overwrites the previous child
-		stack := slices.Clone(here)
-		slices.Reverse(stack)
-		b.profile.Sample = append(b.profile.Sample, &profile.Sample{
-			Location: stack, Label: label,
-			Value: []int64{callsValue: int64(c.Calls), selfValue: int64(math.Round(c.Self.Nanos))},
-		})
-		b.add(c, here, label)
+		if value := values(c); value != nil {
+			stack := slices.Clone(here)
+			slices.Reverse(stack)
+			b.profile.Sample = append(b.profile.Sample, &profile.Sample{Location: stack, Label: label, Value: value})
+		}
+		b.add(c, here, label, values)
 	}
 }
 

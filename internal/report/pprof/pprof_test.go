@@ -53,3 +53,36 @@ func TestRootCause(t *testing.T) {
 		t.Errorf("the main way has %d methods and ends in %s", len(main.Location), top)
 	}
 }
+
+// TestHotSpots reads hot spots back: samples and times add up to those of the result.
+func TestHotSpots(t *testing.T) {
+	r := reporttest.HotSpots()
+	for _, wall := range []bool{false, true} {
+		r.Wall = wall
+		var out bytes.Buffer
+		if err := WriteHot(&out, r); err != nil {
+			t.Fatal(err)
+		}
+		p, err := profile.Parse(&out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kind, count, nanos := "cpu", int64(1000), int64(10e9)
+		if wall {
+			kind, count, nanos = "wall", 1120, 22e9
+		}
+		var gotCount, gotNanos int64
+		leaves := map[string]bool{}
+		for _, s := range p.Sample {
+			gotCount += s.Value[0]
+			gotNanos += s.Value[1]
+			leaves[s.Location[0].Line[0].Function.Name] = true
+		}
+		if p.DefaultSampleType != kind || gotCount != count || gotNanos != nanos {
+			t.Errorf("%s: %d samples, %d ns; want %s, %d, %d", p.DefaultSampleType, gotCount, gotNanos, kind, count, nanos)
+		}
+		if !leaves["libc.so.6 memcpy"] || !leaves["com.example.shop.pricing.Tree.find(int)"] || leaves["waits: monitor"] != wall {
+			t.Errorf("leaves %v", leaves)
+		}
+	}
+}

@@ -4,6 +4,7 @@ package text
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -102,7 +103,7 @@ func (r *profileReport) tree() {
 		return
 	}
 	r.heading("Call tree")
-	lines := TreeLines(top, thresholdOf(top).reached)
+	lines := TreeLines(top, false, thresholdOf(top).reached)
 	t := &table{columns: treeColumns}
 	for _, l := range lines {
 		t.rows = append(t.rows, r.treeRow(l.Node, top.Total.Nanos))
@@ -218,8 +219,9 @@ type omitted struct {
 	calls uint64
 }
 
-// TreeLines returns the nodes below one that are shown, callers before callees.
-func TreeLines(top *cct.Node, isShown func(*cct.Node) bool) (lines []TreeLine) {
+// TreeLines returns the nodes below one that are shown, callers before callees. In a narrow tree,
+// an only child stays in the column of its parent, and only others have branches.
+func TreeLines(top *cct.Node, isNarrow bool, isShown func(*cct.Node) bool) (lines []TreeLine) {
 	var add func(n *cct.Node, branches string)
 	add = func(n *cct.Node, branches string) {
 		shown := slices.DeleteFunc(slices.Clone(n.Children), func(c *cct.Node) bool { return !isShown(c) })
@@ -228,7 +230,7 @@ func TreeLines(top *cct.Node, isShown func(*cct.Node) bool) (lines []TreeLine) {
 			if i == len(shown)-1 {
 				own, below = "└ ", "  "
 			}
-			if n == top { // roots have no branch
+			if n == top && !isNarrow || isNarrow && len(shown) == 1 { // roots have no branch
 				own, below = "", ""
 			}
 			lines = append(lines, TreeLine{c, branches + own})
@@ -237,6 +239,22 @@ func TreeLines(top *cct.Node, isShown func(*cct.Node) bool) (lines []TreeLine) {
 	}
 	add(top, "")
 	return lines
+}
+
+// Longest returns the nodes that took longest, or without a time those with most calls,
+// with their ancestors.
+func Longest(top *cct.Node, most int) map[*cct.Node]bool {
+	shown := make(map[*cct.Node]bool)
+	open := slices.Clone(top.Children)
+	for len(open) > 0 && len(shown) < most {
+		next := slices.MaxFunc(open, func(a, b *cct.Node) int {
+			return cmp.Or(cmp.Compare(a.Total.Nanos, b.Total.Nanos), cmp.Compare(a.Calls, b.Calls))
+		})
+		shown[next] = true
+		at := slices.Index(open, next)
+		open = append(slices.Delete(open, at, at+1), next.Children...)
+	}
+	return shown
 }
 
 // omittedFrom sums up the nodes below one that have no line.
@@ -542,9 +560,11 @@ func LeftName(l cct.LeftAlone) string {
 
 // WriteCollapsed writes a profile as collapsed stacks: one line for each calling context
 // with self time, with the calls that lead to it and nanoseconds.
-func WriteCollapsed(w io.Writer, p *cct.Profile) error {
+func WriteCollapsed(w io.Writer, p *cct.Profile) error { return writeCollapsed(w, p.Methods, p.Merged) }
+
+func writeCollapsed(w io.Writer, methods []cct.Method, top *cct.Node) error {
 	out := bufio.NewWriter(w) // keeps the first error until Flush
-	frames := cct.Names(p.Methods)
+	frames := cct.Names(methods)
 	for i := range frames {
 		frames[i] = strings.ReplaceAll(frames[i], ";", ":") // the separator of frames
 	}
@@ -561,6 +581,6 @@ func WriteCollapsed(w io.Writer, p *cct.Profile) error {
 			walk(c, here)
 		}
 	}
-	walk(p.Merged, "")
+	walk(top, "")
 	return out.Flush()
 }

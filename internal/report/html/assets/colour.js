@@ -28,6 +28,9 @@ function assignHues(packages) {
 	return assigned;
 }
 
+// groupOf returns what the colour of a method depends on: its package, or what else it belongs to.
+const groupOf = (method) => method.group ?? method.pkg;
+
 // boxColour returns the fill of a box. Classes of a package differ slightly in lightness.
 function boxColour(hue, className, dark) {
 	const shade = ((hashOf(className) % 5) - 2) * 0.012;

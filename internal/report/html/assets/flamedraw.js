@@ -7,12 +7,12 @@ const smallest = 0.5; // narrower boxes, in pixels, are merged
 function makePalette(methods, dark) {
 	const style = getComputedStyle(document.documentElement);
 	const read = (name) => style.getPropertyValue(name).trim();
-	const assigned = assignHues(new Set(methods.map((method) => method.pkg)));
+	const assigned = assignHues(new Set(methods.map(groupOf)));
 	return {
 		dark,
 		hueOf: assigned,
-		boxes: methods.map((method) => boxColour(assigned.get(method.pkg), method.cls, dark)),
-		dots: methods.map((method) => dotColour(assigned.get(method.pkg), dark)),
+		boxes: methods.map((method) => boxColour(assigned.get(groupOf(method)), method.cls, dark)),
+		dots: methods.map((method) => dotColour(assigned.get(groupOf(method)), dark)),
 		ink: read("--ink"),
 		soft: read("--ink-soft"),
 		paper: read("--paper"),
@@ -124,7 +124,7 @@ function fillRounded(pen, x, y, width, height) {
 function labelsOf(node, tree, methods) {
 	if (node.method < 0) return [`${tree.label} · ${nanos(tree.total)}`, tree.label];
 	const method = methods[node.method];
-	return [`${method.brief}  ${share(node.total / tree.total)}`, method.brief, method.member.slice(1)];
+	return [`${method.brief}  ${share(node.total / tree.total)}`, method.brief, method.member.slice(1) || method.brief];
 }
 
 function drawLabel(pen, labels, x, y, room, ink) {

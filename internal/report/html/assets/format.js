@@ -56,6 +56,7 @@ function plural(n, one) {
 
 // nameOf splits a method's name into the parts that are styled differently.
 function nameOf(className, name) {
+	if (className === "") return { pkg: "", cls: name, member: "", brief: name, full: name };
 	const dotted = className.replaceAll("/", ".");
 	const dot = dotted.lastIndexOf(".");
 	const cls = dotted.slice(dot + 1);

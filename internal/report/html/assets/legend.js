@@ -4,7 +4,8 @@ function drawLegend(tree, methods, palette) {
 	const times = new Map();
 	for (const node of tree.nodes) {
 		if (node.method < 0) continue;
-		const pkg = platform.test(methods[node.method].pkg) ? jdk : methods[node.method].pkg;
+		const group = groupOf(methods[node.method]);
+		const pkg = platform.test(group) ? jdk : group;
 		times.set(pkg, (times.get(pkg) ?? 0) + Math.max(0, node.self));
 	}
 	const items = [...times].sort((a, b) => b[1] - a[1]).slice(0, 12).map(([pkg, time]) => {

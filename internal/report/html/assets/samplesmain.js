@@ -2,12 +2,14 @@
 
 // decodeSamples links the nodes, which are listed callers before callees.
 function decodeSamples(samples) {
-	const methods = samples.methods.map((method) => ({ ...nameOf(method.class, method.name), signature: signature(method.descriptor ?? "") }));
+	const methods = samples.methods.map((method) => ({ ...nameOf(method.class ?? "", method.name), signature: signature(method.descriptor ?? "") }));
 	const nodes = samples.nodes.map(({ method, self, total, kinds }) => ({
 		method, self, selfLow: self, selfHigh: self, total, totalLow: total, totalHigh: total, timed: 1, kinds: kinds ?? {}, children: [],
 	}));
-	samples.nodes.forEach(({ parent }, i) => {
+	samples.nodes.forEach(({ parent, method, kinds }, i) => {
 		if (parent >= 0) nodes[parent].children.push(nodes[i]);
+		// Code that is not of Java has the colour of its kind.
+		if (method >= 0 && !samples.methods[method].class) methods[method].group ??= `${Object.keys(kinds ?? {})[0] ?? "unknown"}.`;
 	});
 	return { methods, tree: makeTree(nodes[0], "All threads") };
 }

@@ -1,0 +1,400 @@
+package text
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
+	"github.com/sonde-jvm/sonde/internal/measure/hotspots"
+	"github.com/sonde-jvm/sonde/internal/report/format"
+)
+
+// The orders of hot spots.
+const (
+	BySelf  = "self"
+	ByTotal = "total"
+	ByName  = "name"
+)
+
+var hotOrders = map[string]func(a, b hotspots.Method) int{BySelf: hotspots.BySelf, ByTotal: hotspots.ByTotal, ByName: hotspots.ByName}
+
+// A HotForm is how hot spots are shown.
+type HotForm int
+
+// The forms.
+const (
+	HotMethods HotForm = iota
+	HotThreads
+	HotFlame
+)
+
+// A HotView says which rows of a table of hot spots are shown, and how.
+type HotView struct {
+	Form   HotForm
+	Sort   string
+	Filter string // a text in the names of shown rows, in any case
+}
+
+func (v HotView) passes(name string) bool {
+	return strings.Contains(strings.ToLower(name), strings.ToLower(v.Filter))
+}
+
+// Methods returns the methods that pass the filter, in order; by self time, only methods
+// that have some.
+func (v HotView) Methods(t *hotspots.Table) []hotspots.Method {
+	rows := slices.DeleteFunc(slices.Clone(t.Methods), func(m hotspots.Method) bool {
+		return v.Sort == BySelf && m.Self.Part == 0 || !v.passes(m.Label.String())
+	})
+	slices.SortStableFunc(rows, hotOrders[v.Sort])
+	return rows
+}
+
+// threads returns the threads that pass the filter, with wall also those that only wait.
+func (v HotView) threads(t *hotspots.Table, wall bool) []hotspots.Thread {
+	rows := slices.DeleteFunc(slices.Clone(t.Threads), func(th hotspots.Thread) bool {
+		return th.Share.Part == 0 && !(wall && len(th.Waits) > 0) || !v.passes(th.Name)
+	})
+	if v.Sort == ByName {
+		slices.SortStableFunc(rows, func(a, b hotspots.Thread) int { return strings.Compare(a.Name, b.Name) })
+	}
+	return rows
+}
+
+func (v HotView) places(t *hotspots.Table) []hotspots.Place {
+	rows := slices.DeleteFunc(t.Places(), func(p hotspots.Place) bool { return !v.passes(p.Label.String()) })
+	if v.Sort == ByName {
+		slices.SortStableFunc(rows, func(a, b hotspots.Place) int { return strings.Compare(a.Label.String(), b.Label.String()) })
+	}
+	return rows
+}
+
+var (
+	hotColumns       = format.Columns(">SELF", ">95 %", ">TOTAL", "KIND", ">LINE", "METHOD")
+	narrowHotColumns = format.Columns(">SELF", ">TOTAL", "METHOD")
+	threadColumns    = format.Columns(">SHARE", ">95 %", ">CPU", ">SAMPLES", "MOST OF IT IN", "THREAD")
+	wallColumns      = format.Columns(">THREADS", ">SHARE", "", "METHOD")
+	wallThreads      = format.Columns(">SHARE", ">CPU", "WAITS FOR", "MOST OF IT IN", "THREAD")
+	flameColumns     = format.Columns(">TOTAL", "", "METHOD")
+)
+
+const (
+	// narrow is the width below which only the most important columns are shown.
+	narrow = 70
+	// leastShown is the share below which a kind of thread is not worth a word.
+	leastShown = 0.0005
+	// longestTop bounds a column that is not the last.
+	longestTop = 40
+)
+
+// Lines returns the first rows of a result, and how many more there are.
+func (v HotView) Lines(r *hotspots.Result, most, width int) (lines []string, hidden int) {
+	switch {
+	case v.Form == HotFlame:
+		return v.flame(r, most, width)
+	case v.Form == HotThreads:
+		rows, hidden := first(v.threads(r.Table, r.Wall), most)
+		if r.Wall {
+			return format.TableLines(wallThreads, wallThreadTexts(rows), width), hidden
+		}
+		return format.TableLines(threadColumns, threadTexts(rows), width), hidden
+	case r.Wall:
+		all := v.places(r.Table)
+		rows, hidden := first(all, most)
+		return format.TableLines(wallColumns, placeTexts(rows, all), width), hidden
+	}
+	rows, hidden := first(v.Methods(r.Table), most)
+	columns, texts := hotColumns, hotTexts(rows, r.Methods)
+	if width > 0 && width < narrow {
+		columns = narrowHotColumns
+		for i, row := range texts {
+			texts[i] = []string{row[0], row[2], row[5]}
+		}
+	}
+	return format.TableLines(columns, texts, width), hidden
+}
+
+// first returns at most so many rows, and how many there are besides; all if most is 0.
+func first[T any](rows []T, most int) (shown []T, hidden int) {
+	if most <= 0 || len(rows) <= most {
+		return rows, 0
+	}
+	return rows[:most], len(rows) - most
+}
+
+func hotTexts(rows, all []hotspots.Method) [][]string {
+	names := namesOf(all, func(m hotspots.Method) cct.Method { return m.Label })
+	texts := make([][]string, 0, len(rows))
+	for _, m := range rows {
+		self, interval, kind, line := "-", "", "", ""
+		if m.Self.Part > 0 {
+			self, interval, kind = partText(m.Self.Part), intervalText(m.Self), mostOf(m.Kinds)
+			if first := m.Lines[0]; first.Line > 0 {
+				line = strconv.Itoa(first.Line)
+			}
+		}
+		texts = append(texts, []string{self, interval, partText(m.Total.Part), kind, line, names[m.Label]})
+	}
+	return texts
+}
+
+// namesOf returns the names of all methods of a table; overloads have their parameters.
+func namesOf[T any](rows []T, label func(T) cct.Method) map[cct.Method]string {
+	labels, names := map[cct.Method]bool{}, map[cct.Method]string{}
+	for _, row := range rows {
+		labels[label(row)] = true
+	}
+	methods := slices.Collect(maps.Keys(labels))
+	for i, name := range cct.Names(methods) {
+		names[methods[i]] = name
+	}
+	return names
+}
+
+func threadTexts(rows []hotspots.Thread) [][]string {
+	texts := make([][]string, 0, len(rows))
+	for _, t := range rows {
+		samples := "-"
+		if t.Samples > 0 {
+			samples = format.Grouped(t.Samples)
+		}
+		texts = append(texts, []string{partText(t.Share.Part), intervalText(t.Share), processorsText(t.CPU), samples, topText(t.Top), threadName(t)})
+	}
+	return texts
+}
+
+func wallThreadTexts(rows []hotspots.Thread) [][]string {
+	texts := make([][]string, 0, len(rows))
+	for _, t := range rows {
+		waits := map[string]float64{}
+		for wait, part := range t.Waits {
+			waits[string(wait)] = part / float64(max(1, t.Count))
+		}
+		texts = append(texts, []string{partText(t.Share.Part), processorsText(t.CPU), mostOf(waits), topText(t.Top), threadName(t)})
+	}
+	return texts
+}
+
+func placeTexts(rows, all []hotspots.Place) [][]string {
+	names := namesOf(all, func(p hotspots.Place) cct.Method { return p.Label })
+	texts := make([][]string, 0, len(rows))
+	for _, p := range rows {
+		texts = append(texts, []string{fmt.Sprintf("%.2f", p.Threads), partText(p.Part), hotspots.WaitText(p.Wait), names[p.Label]})
+	}
+	return texts
+}
+
+func topText(m cct.Method) string {
+	return format.Printable(format.KeepEnd(m.String(), longestTop, 0))
+}
+
+func threadName(t hotspots.Thread) string {
+	name := t.Name
+	if name == "" {
+		name = "#" + strconv.FormatInt(t.JavaID, 10)
+	}
+	switch {
+	case t.Group != jfr.ProgramThread:
+		name += " (" + format.Count(t.Count, "thread", "threads") + " of the JVM)"
+	case t.Virtual:
+		name += " (virtual)"
+	}
+	return format.Printable(name)
+}
+
+func processorsText(cpu float64) string {
+	if cpu < 0 {
+		return "-"
+	}
+	return partText(cpu)
+}
+
+// mostOf returns the most frequent kind, with its part if it is not the only one.
+func mostOf(kinds map[string]float64) string {
+	if len(kinds) == 0 {
+		return ""
+	}
+	most := slices.MinFunc(slices.Collect(maps.Keys(kinds)), func(a, b string) int {
+		return cmp.Or(cmp.Compare(kinds[b], kinds[a]), strings.Compare(a, b))
+	})
+	if kinds[most] < 0.995 {
+		return fmt.Sprintf("%s %.0f %%", most, 100*kinds[most])
+	}
+	return most
+}
+
+func partText(part float64) string {
+	if part > 0 && part < 0.0995 {
+		return fmt.Sprintf("%.1f %%", 100*part)
+	}
+	return fmt.Sprintf("%.0f %%", 100*part)
+}
+
+func intervalText(s hotspots.Share) string { return fmt.Sprintf("%.0f-%.0f", 100*s.Low, 100*s.High) }
+
+// flame returns a flame graph of the nodes that took longest: each line has a bar below that of its
+// caller, as long as its share.
+func (v HotView) flame(r *hotspots.Result, most, width int) (lines []string, hidden int) {
+	const usualWidth, leastBar, mostBar = 100, 8, 60
+	tree := r.Tree(r.Wall)
+	kept := tree.Top
+	if v.Filter != "" {
+		kept = v.prune(tree, tree.Top)
+	}
+	if kept == nil || tree.Top.Total.Nanos <= 0 {
+		return nil, 0
+	}
+	if most <= 0 {
+		most = 1 << 20
+	}
+	shown := Longest(kept, most)
+	for range kept.All() {
+		hidden++
+	}
+	hidden -= len(shown) + 1
+	bar := min(mostBar, max(leastBar, cmp.Or(width, usualWidth)/3))
+	offsets := map[*cct.Node]float64{}
+	placeBelow(kept, 0, offsets)
+	names := cct.Names(tree.Methods)
+	var rows [][]string
+	tops := TreeLines(kept, true, func(n *cct.Node) bool { return shown[n] })
+	for _, l := range tops {
+		n, all := l.Node, tree.Top.Total.Nanos
+		rows = append(rows, []string{partText(n.Total.Nanos / all), barText(offsets[n]/all, n.Total.Nanos/all, bar), l.Branches + names[n.Method]})
+	}
+	used := format.SpaceBefore(flameColumns, rows)
+	for i, row := range rows {
+		branches := tops[i].Branches
+		row[2] = branches + format.KeepEnd(strings.TrimPrefix(row[2], branches), width, used+utf8.RuneCountInString(branches))
+	}
+	return format.TableLines(flameColumns, rows, 0), hidden
+}
+
+// prune returns a copy of the nodes whose names pass the filter, with their callers and all below
+// them; nil if there are none.
+func (v HotView) prune(tree *hotspots.Tree, n *cct.Node) *cct.Node {
+	if n.Method >= 0 && v.passes(tree.Methods[n.Method].String()) {
+		return n
+	}
+	kept := *n
+	kept.Children, kept.Self, kept.Total = nil, cct.Time{}, cct.Time{}
+	for _, c := range n.Children {
+		if c = v.prune(tree, c); c != nil {
+			kept.Children = append(kept.Children, c)
+			kept.Total = kept.Total.Plus(c.Total)
+		}
+	}
+	if len(kept.Children) == 0 {
+		return nil
+	}
+	return &kept
+}
+
+// placeBelow computes where the bars of nodes begin: children begin with their parent.
+func placeBelow(n *cct.Node, at float64, offsets map[*cct.Node]float64) {
+	offsets[n] = at
+	for _, c := range n.Children {
+		placeBelow(c, at, offsets)
+		at += c.Total.Nanos
+	}
+}
+
+// eighths are the parts of a column that a bar may fill.
+var eighths = []string{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"}
+
+// barText draws a bar of a share of a width, after another share.
+func barText(from, part float64, width int) string {
+	begin := min(width-1, int(from*float64(width)+0.5))
+	long := max(1, int(part*float64(width)*8+0.5)) // at least a mark
+	long = min(long, (width-begin)*8)
+	text := strings.Repeat(" ", begin) + strings.Repeat("█", long/8) + eighths[long%8]
+	return text + strings.Repeat(" ", width-utf8.RuneCountInString(text))
+}
+
+// HotHead describes a result: what was sampled, by what, and what kinds of code ran.
+func HotHead(r *hotspots.Result) []string {
+	what := r.Recording
+	if what == "" {
+		what = fmt.Sprintf("process %d", r.Target.PID)
+	}
+	if r.Target.Command != "" {
+		what += " (" + r.Target.Command + ")"
+	}
+	lines := []string{format.Printable(what) + ": " + HotSamples(r)}
+	if code := HotCode(r.Table); code != "" {
+		lines = append(lines, code)
+	}
+	return lines
+}
+
+// HotSamples says how many samples there are, and what took them.
+func HotSamples(r *hotspots.Result) string {
+	by := r.Source
+	if !strings.HasSuffix(by, "s") {
+		by = "the " + by // flight recorder
+	}
+	text := fmt.Sprintf("%s in %s by %s", format.Count(r.Samples, "sample", "samples"), format.Duration(r.To.Sub(r.From)), by)
+	if r.Limits != "" {
+		text += " (" + r.Limits + ")"
+	}
+	if r.Waiting > 0 {
+		text += fmt.Sprintf(", without %s of waiting threads", format.Grouped(r.Waiting))
+	}
+	return text
+}
+
+// HotCode says what kinds of code ran, in one line; nothing if nothing ran.
+func HotCode(t *hotspots.Table) string {
+	var parts []string
+	for _, code := range hotspots.Codes {
+		share, is := t.Code[code]
+		if !is {
+			continue
+		}
+		text := string(code) + " " + partText(share.Part)
+		var threads []string
+		for _, th := range t.Threads {
+			if code == hotspots.VM && th.Group != jfr.ProgramThread && th.Share.Part >= leastShown {
+				threads = append(threads, string(th.Group)+" "+partText(th.Share.Part))
+			}
+		}
+		if len(threads) > 0 {
+			text += " (threads: " + strings.Join(threads, ", ") + ")"
+		}
+		parts = append(parts, text)
+	}
+	if t.Incomplete > 0 {
+		parts = append(parts, partText(float64(t.Incomplete)/float64(t.Samples))+" of the stacks are incomplete")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// WriteHot writes a view of a result, with at most so many rows.
+func WriteHot(w io.Writer, r *hotspots.Result, v HotView, most, width int) error {
+	p := &printer{bufio.NewWriter(w), width}
+	lines, hidden := v.Lines(r, most, width)
+	for _, line := range lines {
+		p.line("%s", line)
+	}
+	p.line("")
+	for _, line := range HotHead(r) {
+		p.say("%s", line)
+	}
+	if hidden > 0 {
+		p.line("and %s more", format.Grouped(hidden))
+	}
+	return p.Flush()
+}
+
+// WriteHotCollapsed writes the stacks of a result as WriteCollapsed does those of a profile.
+func WriteHotCollapsed(w io.Writer, r *hotspots.Result) error {
+	tree := r.Tree(r.Wall)
+	return writeCollapsed(w, tree.Methods, tree.Top)
+}
