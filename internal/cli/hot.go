@@ -488,7 +488,7 @@ func (v *hotView) press(key rune) (quit bool) {
 }
 
 func (v *hotView) lines(r *hotspots.Result, top, width, height int) []string {
-	return frameLines(append(text.HotHead(r), v.keyLine(), ""), nil, top, width, height, func(most int) ([]string, int) {
+	return frameLines(append(text.HotHead(r, width), v.keyLine(), ""), nil, top, width, height, func(most int) ([]string, int) {
 		return v.form().Lines(r, most, width)
 	})
 }

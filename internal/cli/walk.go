@@ -102,7 +102,7 @@ the --top hottest are used.
 
 On JDK 17 to 20, starting the recorder makes HotSpot discard all compiled code, so Sonde
 takes thread dumps there. They do not show which overload of a method runs, so no hook
-is put in and all shares come from samples; --recorder starts the recorder anyway.
+is put in and all shares come from samples; --sampler recorder starts it anyway.
 
 The search starts with a hook in the hot method that identifies its callers. Then the
 callers are measured for a --period, calls and time by caller; then their callers, up to

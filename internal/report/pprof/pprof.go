@@ -70,7 +70,7 @@ func WriteHot(w io.Writer, r *hotspots.Result) error {
 	b.profile.SampleType = []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: kind, Unit: "nanoseconds"}}
 	b.profile.DefaultSampleType = kind
 	b.profile.PeriodType, b.profile.Period = b.profile.SampleType[1], int64(r.Unit)
-	b.comment(text.HotHead(r)...)
+	b.comment(text.HotHead(r, 0)...)
 	b.comment(r.Notes...)
 	b.add(tree.Top, nil, nil, func(n *cct.Node) []int64 {
 		if n.Self.Nanos == 0 {

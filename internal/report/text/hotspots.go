@@ -102,9 +102,9 @@ func (v HotView) Lines(r *hotspots.Result, most, width int) (lines []string, hid
 	case v.Form == HotThreads:
 		rows, hidden := first(v.threads(r.Table, r.Wall), most)
 		if r.Wall {
-			return format.TableLines(wallThreads, wallThreadTexts(rows), width), hidden
+			return format.TableLines(wallThreads, wallThreadTexts(rows, width), width), hidden
 		}
-		return format.TableLines(threadColumns, threadTexts(rows), width), hidden
+		return format.TableLines(threadColumns, threadTexts(rows, width), width), hidden
 	case r.Wall:
 		all := v.places(r.Table)
 		rows, hidden := first(all, most)
@@ -158,26 +158,26 @@ func namesOf[T any](rows []T, label func(T) cct.Method) map[cct.Method]string {
 	return names
 }
 
-func threadTexts(rows []hotspots.Thread) [][]string {
+func threadTexts(rows []hotspots.Thread, width int) [][]string {
 	texts := make([][]string, 0, len(rows))
 	for _, t := range rows {
 		samples := "-"
 		if t.Samples > 0 {
 			samples = format.Grouped(t.Samples)
 		}
-		texts = append(texts, []string{partText(t.Share.Part), intervalText(t.Share), processorsText(t.CPU), samples, topText(t.Top), threadName(t)})
+		texts = append(texts, []string{partText(t.Share.Part), intervalText(t.Share), processorsText(t.CPU), samples, topText(t.Top, width), threadName(t)})
 	}
 	return texts
 }
 
-func wallThreadTexts(rows []hotspots.Thread) [][]string {
+func wallThreadTexts(rows []hotspots.Thread, width int) [][]string {
 	texts := make([][]string, 0, len(rows))
 	for _, t := range rows {
 		waits := map[string]float64{}
 		for wait, part := range t.Waits {
 			waits[string(wait)] = part / float64(max(1, t.Count))
 		}
-		texts = append(texts, []string{partText(t.Share.Part), processorsText(t.CPU), mostOf(waits), topText(t.Top), threadName(t)})
+		texts = append(texts, []string{partText(t.Share.Part), processorsText(t.CPU), mostOf(waits), topText(t.Top, width), threadName(t)})
 	}
 	return texts
 }
@@ -191,8 +191,8 @@ func placeTexts(rows, all []hotspots.Place) [][]string {
 	return texts
 }
 
-func topText(m cct.Method) string {
-	return format.Printable(format.KeepEnd(m.String(), longestTop, 0))
+func topText(m cct.Method, width int) string {
+	return format.Printable(format.KeepEnd(m.String(), min(longestTop, cmp.Or(width/3, longestTop)), 0))
 }
 
 func threadName(t hotspots.Thread) string {
@@ -202,7 +202,7 @@ func threadName(t hotspots.Thread) string {
 	}
 	switch {
 	case t.Group != jfr.ProgramThread:
-		name += " (" + format.Count(t.Count, "thread", "threads") + " of the JVM)"
+		name += " (" + format.Count(t.Count, "thread", "threads") + ")"
 	case t.Virtual:
 		name += " (virtual)"
 	}
@@ -318,8 +318,9 @@ func barText(from, part float64, width int) string {
 	return text + strings.Repeat(" ", width-utf8.RuneCountInString(text))
 }
 
-// HotHead describes a result: what was sampled, by what, and what kinds of code ran.
-func HotHead(r *hotspots.Result) []string {
+// HotHead describes a result in lines of a width: what was sampled, by what, and what kinds of
+// code ran.
+func HotHead(r *hotspots.Result, width int) []string {
 	what := r.Recording
 	if what == "" {
 		what = fmt.Sprintf("process %d", r.Target.PID)
@@ -327,9 +328,9 @@ func HotHead(r *hotspots.Result) []string {
 	if r.Target.Command != "" {
 		what += " (" + r.Target.Command + ")"
 	}
-	lines := []string{format.Printable(what) + ": " + HotSamples(r)}
+	lines := wrap(format.Printable(what)+": "+HotSamples(r), width)
 	if code := HotCode(r.Table); code != "" {
-		lines = append(lines, code)
+		lines = append(lines, wrap(code, width)...)
 	}
 	return lines
 }
@@ -384,8 +385,8 @@ func WriteHot(w io.Writer, r *hotspots.Result, v HotView, most, width int) error
 		p.line("%s", line)
 	}
 	p.line("")
-	for _, line := range HotHead(r) {
-		p.say("%s", line)
+	for _, line := range HotHead(r, width) {
+		p.line("%s", line)
 	}
 	if hidden > 0 {
 		p.line("and %s more", format.Grouped(hidden))
