@@ -3,17 +3,20 @@ package cli
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/sonde-jvm/sonde/internal/jvm/attach"
+	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 	"github.com/sonde-jvm/sonde/internal/report/document"
 )
@@ -82,6 +85,50 @@ func TestHotLive(t *testing.T) {
 				t.Errorf("by thread dumps: %s%s", out, stderr)
 			}
 			checkNotRecording(t, p.PID)
+			code, out, stderr = sonde(t, "hot", pid, "--wall", "--duration", "2s", "--json", "--sampler", "dumps")
+			if code != exitOK || !hasPlace(parse[document.Hot](t, out), "main", jfr.IO) {
+				t.Errorf("exit code %d, no place where a thread waits for its input: %s%s", code, out, stderr)
+			}
+		})
+	}
+}
+
+func hasPlace(hot document.Hot, thread string, wait jfr.Wait) bool {
+	for _, t := range hot.Threads {
+		if t.Name == thread && t.Waits[wait] > 0 {
+			return len(hot.Places) > 0
+		}
+	}
+	return false
+}
+
+// TestHotOfARecording records a program and reads the file: the table, by thread and in a file.
+func TestHotOfARecording(t *testing.T) {
+	t.Parallel()
+	for _, jdk := range jvmtest.JDKs(t) {
+		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
+			t.Parallel()
+			recording, page := filepath.Join(t.TempDir(), "busy.jfr"), filepath.Join(t.TempDir(), "busy.html")
+			p := startBusy(t, jdk, "-XX:StartFlightRecording=settings=profile")
+			for tries := 0; ; tries++ { // until a sample is in it
+				jcmd(t, p.PID, "JFR.dump filename="+recording)
+				code, out, stderr := sonde(t, "hot", recording, "--json", "-o", page)
+				if got := parse[document.Hot](t, cmp.Or(out, "{}")); slices.ContainsFunc(got.Threads, func(t document.HotThread) bool { return t.Name == "burner" }) {
+					if got.PID != p.PID || got.Main != "Busy" || !strings.HasPrefix(got.JDK, jdk.Version) || got.Recording != "busy.jfr" || got.Source != "flight recorder" || got.Samples == 0 {
+						t.Errorf("%+v", got)
+					}
+					break
+				}
+				if tries == 200 {
+					t.Fatalf("exit code %d: %s%s", code, out, stderr)
+				}
+			}
+			if html, err := os.ReadFile(page); err != nil || !bytes.Contains(html, []byte("Sonde hot")) {
+				t.Errorf("the page: %v", err)
+			}
+			if code, out, stderr := sonde(t, "hot", recording, "--threads"); code != exitOK || !strings.Contains(out, "burner") {
+				t.Errorf("exit code %d: %s%s", code, out, stderr)
+			}
 		})
 	}
 }

@@ -225,7 +225,7 @@ const Tick = 10 * time.Millisecond
 type Stat struct {
 	Command string // name of the process or thread, at most 15 bytes
 	Ended   bool   // it is a zombie: its parent has not read its exit code yet
-	Runs    bool   // it has a processor, or waits for one
+	Sleeps  bool   // it waits for something, also where it cannot be interrupted
 	CPU     time.Duration
 	Start   uint64 // in ticks since the boot
 }
@@ -257,7 +257,7 @@ func parseStat(line []byte) (s Stat, err error) {
 		return s, fmt.Errorf("it has only %d fields after the command name", len(fields))
 	}
 	s.Ended = fields[0] == "Z" || fields[0] == "X"
-	s.Runs = fields[0] == "R"
+	s.Sleeps = fields[0] == "S" || fields[0] == "D"
 	inUser, err1 := strconv.ParseUint(fields[user-first], 10, 48)
 	inSystem, err2 := strconv.ParseUint(fields[system-first], 10, 48)
 	s.CPU = time.Duration(inUser+inSystem) * Tick

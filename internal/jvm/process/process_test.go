@@ -219,7 +219,7 @@ func TestStatus(t *testing.T) {
 	}
 	const line = "4715 (C2 Compiler) 1 () S 1 4711 4711 0 -1 1077936384 100 0 0 0 99 99 0 0 20 0 5 0 9002 4000000000"
 	stat, err = parseStat([]byte(line))
-	if want := (Stat{Command: "C2 Compiler) 1 (", CPU: 198 * Tick, Start: 9002}); err != nil || stat != want {
+	if want := (Stat{Command: "C2 Compiler) 1 (", Sleeps: true, CPU: 198 * Tick, Start: 9002}); err != nil || stat != want {
 		t.Errorf("%+v, %v, want %+v", stat, err, want)
 	}
 	for _, bad := range []string{

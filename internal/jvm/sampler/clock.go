@@ -69,6 +69,21 @@ func (c *clock) number(thread string) (int64, error) {
 	return t.OSID, nil
 }
 
+// sleeps reports whether a thread of the JVM waits in the kernel.
+func (c *clock) sleeps(number int64) bool {
+	thread := strconv.FormatInt(number, 10)
+	if c.inner {
+		c.read() // names all threads
+		for name, known := range c.names {
+			if known == number {
+				thread = name
+			}
+		}
+	}
+	stat, err := process.ReadStat(filepath.Join(c.tasks, thread, "stat"))
+	return err == nil && stat.Sleeps
+}
+
 // account returns the processor time that threads of the JVM have used since the last call.
 func (c *clock) account(at time.Time, times map[int64]time.Duration) (samples []jfr.Sample) {
 	for number, thread := range c.own {

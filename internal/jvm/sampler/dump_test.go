@@ -1,6 +1,7 @@
 package sampler
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -32,12 +33,37 @@ func TestThreadDumpsOfEachJDK(t *testing.T) {
 				t.Errorf("%s: %s counts as running: %+v", jdk, waiting, s)
 			}
 		}
-		states := map[string]string{}
+		states, waits := map[string]string{}, map[string]jfr.Wait{}
 		for _, s := range newDumpReader(true).read(text, at) {
-			states[s.Thread.Name] = s.State
+			states[s.Thread.Name], waits[s.Thread.Name] = s.State, s.Wait
+			if (s.Source == jfr.WallClock) != (s.Wait != jfr.Running) {
+				t.Errorf("%s: %+v", jdk, s)
+			}
+		}
+		for name, want := range map[string]jfr.Wait{"sleeper": jfr.Sleeping, "parked": jfr.Parked, "acceptor": jfr.IO, `odd " #1 daemon" name`: jfr.Running} {
+			if waits[name] != want {
+				t.Errorf("%s: %s waits for %q, want %q", jdk, name, waits[name], want)
+			}
 		}
 		if states["sleeper"] != "STATE_TIMED_WAITING" || states["parked"] != "STATE_WAITING" || states["acceptor"] != StateRunnable {
 			t.Errorf("%s: with those that wait: %v", jdk, states)
+		}
+	}
+}
+
+func TestBlockedThreads(t *testing.T) {
+	const dump = "\"a\" #1 prio=5 tid=0x1 nid=0x10 %s [0x1]\n   java.lang.Thread.State: %s\n\tat a.B.c(B.java:7)\n\n"
+	for _, test := range []struct {
+		words, state string
+		want         jfr.Wait
+	}{
+		{"waiting for monitor entry", "BLOCKED (on object monitor)", jfr.Monitor},
+		{"waiting on condition", "RUNNABLE", jfr.UnknownWait},
+		{"runnable", "RUNNABLE", jfr.Running},
+	} {
+		samples := newDumpReader(true).read(fmt.Sprintf(dump, test.words, test.state), time.Time{})
+		if len(samples) != 1 || samples[0].Wait != test.want {
+			t.Errorf("%s: %+v, want a wait for %q", test.words, samples, test.want)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -28,6 +29,7 @@ type dumper struct {
 	jvm    jvm
 	every  time.Duration
 	reader *dumpReader
+	clock  *clock    // nil if waiting threads are not included
 	dumped time.Time // the end of the last dump
 	cancel context.CancelFunc
 	ended  chan struct{}
@@ -39,9 +41,10 @@ type dumper struct {
 	failed  error
 }
 
-// startDumper takes the first dump at once, so that it fails if the JVM takes none.
-func startDumper(ctx context.Context, j jvm, every time.Duration, waiting bool) (*dumper, error) {
-	d := &dumper{jvm: j, every: every, reader: newDumpReader(waiting), ended: make(chan struct{}), spacing: every}
+// startDumper takes the first dump at once, so that it fails if the JVM takes none. With a clock,
+// dumps show waiting threads, too.
+func startDumper(ctx context.Context, j jvm, every time.Duration, clock *clock) (*dumper, error) {
+	d := &dumper{jvm: j, every: every, reader: newDumpReader(clock != nil), clock: clock, ended: make(chan struct{}), spacing: every}
 	pause, err := d.dump(ctx)
 	if err != nil {
 		return nil, err
@@ -81,6 +84,9 @@ func (d *dumper) dump(ctx context.Context) (time.Duration, error) {
 	samples := d.reader.read(reply.Text, time.Now())
 	pause := max(d.every-took, (dumpPart-1)*took)
 	for i := range samples {
+		if samples[i].Source == jfr.NativeCode && d.clock != nil && d.clock.sleeps(samples[i].Thread.OSID) {
+			samples[i].Source, samples[i].Wait = jfr.WallClock, nativeWait(samples[i].Stack)
+		}
 		if samples[i].Source == jfr.WallClock {
 			samples[i].Period = time.Since(cmp.Or(d.dumped, began)) // since the last dump
 		}
@@ -190,6 +196,17 @@ func waitOf(s *jfr.Sample, runs bool) jfr.Wait {
 		return jfr.UnknownWait
 	}
 	return jfr.Running
+}
+
+// ioClasses are prefixes of classes whose native methods wait for files and sockets.
+var ioClasses = []string{"java/io/", "java/net/", "sun/nio/", "sun/net/", "jdk/net/"}
+
+// nativeWait returns what a thread waits for that sleeps in a native method which may also work.
+func nativeWait(s *jfr.Stack) jfr.Wait {
+	if slices.ContainsFunc(ioClasses, func(prefix string) bool { return strings.HasPrefix(s.Frames[0].Method.Class, prefix) }) {
+		return jfr.IO
+	}
+	return jfr.UnknownWait
 }
 
 func (d *dumpReader) thread(head []string) *jfr.Thread {

@@ -67,6 +67,34 @@ func await(t *testing.T, s *Sampler, thread, method string) jfr.Sample {
 	}
 }
 
+// awaitSource polls until a source has delivered a sample that makes sense.
+func awaitSource(t *testing.T, s *Sampler, source jfr.Source) {
+	t.Helper()
+	looks := time.NewTicker(20 * time.Millisecond)
+	defer looks.Stop()
+	limit := time.After(jvmtest.RunLimit) // bounds a hang
+	for {
+		select {
+		case <-limit:
+			t.Fatalf("no sample of source %d", source)
+		case <-looks.C:
+		}
+		batch, err := s.Poll(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, sample := range batch.Samples {
+			if sample.Source != source {
+				continue
+			}
+			if sample.Period <= 0 || source == jfr.WallClock && sample.Wait == jfr.Running || source == jfr.Accounted && sample.Thread.Kind() == jfr.ProgramThread {
+				t.Errorf("%+v of %+v", sample, sample.Thread)
+			}
+			return
+		}
+	}
+}
+
 func kill(t *testing.T, pid int) {
 	t.Helper()
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
@@ -104,9 +132,12 @@ func TestRecordingNextToAnother(t *testing.T) {
 			jcmd(t, p.PID, "JFR.start", "name=theirs", "settings=default")
 			dead := leaveBehind(t, p.PID)
 			before := jcmd(t, p.PID, "JFR.check", "name=theirs", "verbose=true")
-			s, err := Start(t.Context(), p.PID, Options{Source: FlightRecorder})
+			s, err := Start(t.Context(), p.PID, Options{Source: FlightRecorder, Waiting: true, Accounts: true})
 			if err != nil {
 				t.Fatal(err)
+			}
+			for _, kind := range []jfr.Source{jfr.WallClock, jfr.Accounted} { // the recorder itself makes threads of the JVM work
+				awaitSource(t, s, kind)
 			}
 			sample := await(t, s, "burner", "burn")
 			if top := sample.Stack.Frames[0]; sample.Source != jfr.Execution || top.Kind == jfr.UnknownKind || top.Line == 0 {

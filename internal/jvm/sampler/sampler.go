@@ -166,7 +166,7 @@ func (s *Sampler) start(ctx context.Context, options Options) (err error) {
 		if err == nil {
 			s.samples, s.source = recorded, FlightRecorder
 			if options.Waiting {
-				if s.waits, err = startDumper(ctx, s.conn, waitSpacing, true); err != nil {
+				if s.waits, err = startDumper(ctx, s.conn, waitSpacing, s.dumpClock(options)); err != nil {
 					return errors.Join(err, recorded.close(ctx, false))
 				}
 			}
@@ -178,9 +178,18 @@ func (s *Sampler) start(ctx context.Context, options Options) (err error) {
 		why = refusal.Detail
 	}
 	s.bias = fmt.Sprintf("by thread dumps, which show threads only at safepoints, and show threads that wait for a processor as running (%s)", why)
-	dumps, err := startDumper(ctx, s.conn, cmp.Or(options.Period, DefaultSpacing), options.Waiting)
+	dumps, err := startDumper(ctx, s.conn, cmp.Or(options.Period, DefaultSpacing), s.dumpClock(options))
 	s.samples, s.source = dumps, ThreadDumps
 	return err
+}
+
+// dumpClock returns a clock for thread dumps that show waiting threads, which run on a goroutine of
+// their own; nil for others.
+func (s *Sampler) dumpClock(options Options) *clock {
+	if !options.Waiting {
+		return nil
+	}
+	return newClock(s.conn.JVM())
 }
 
 // JVM returns the JVM that is sampled.

@@ -96,5 +96,5 @@ func (t *threadTable) runs(one *hotspot.Thread) bool {
 		return true
 	}
 	s, err := process.ReadStat(filepath.Join(t.clock.tasks, strconv.Itoa(tid), "stat"))
-	return err != nil || s.Ended || s.Runs
+	return err != nil || !s.Sleeps
 }
