@@ -213,12 +213,12 @@ func findApplied(ctx context.Context, pid int) (*appliedLook, error) {
 	if err != nil {
 		return nil, err
 	}
-	var list service.List
-	if err := client.Call(ctx, http.MethodGet, "/v1/looks", nil, &list); err != nil {
+	looks, err := client.Looks(ctx, service.Running)
+	if err != nil {
 		return nil, err
 	}
-	for _, look := range list.Looks {
-		if look.Kind == "apply" && look.PID == pid && look.State == service.Running {
+	for _, look := range looks {
+		if look.Kind == "apply" && look.PID == pid {
 			return &appliedLook{client, look.Number}, nil
 		}
 	}
@@ -476,7 +476,13 @@ a value, in the order of docs/formats/probes.md, without comments.`,
   sonde save 4711 -o probes.yaml
   sonde save 4711 | sonde apply 4712 -f -`,
 		Args: exactly("PID"),
-		RunE: ofProcess(func(ctx context.Context, pid int) error { return save(ctx, s, pid, output) }),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			pid, err := processNumber(args[0])
+			if err != nil {
+				return err
+			}
+			return save(cmd.Context(), s, pid, output)
+		},
 	}
 	command.Flags().StringVarP(&output, "output", "o", "", "write to `FILE` instead of standard output")
 	return command

@@ -1,12 +1,13 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/report/format"
+	"github.com/sonde-jvm/sonde/internal/service"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
@@ -24,13 +26,10 @@ import (
 type doctorCommand struct {
 	streams
 	pid      int
-	set      *pattern.Set // nil without patterns
-	deep     bool
+	how      service.Examination
 	json     bool
 	listLeft bool
 	cache    cacheFlags
-	woven    session.Weavings // what a plan took
-	hasCache bool
 }
 
 const doctorLong = `Check whether Sonde can attach to a JVM, before anything is done to it: what prevents it,
@@ -61,64 +60,113 @@ func newDoctor(s streams) *cobra.Command {
 			if d.pid, err = processNumber(args[0]); err != nil {
 				return err
 			}
-			if len(args) > 1 {
-				if d.set, err = pattern.ParseSet(args[1:]...); err != nil {
-					return &usageError{err}
-				}
-				if !d.deep {
-					return usage("patterns need --deep: only the agent knows which classes are loaded")
-				}
-			} else if d.listLeft {
+			d.how.Methods = args[1:]
+			if _, err := examined(d.how); err != nil {
+				return err
+			}
+			if d.listLeft && len(d.how.Methods) == 0 {
 				return usage("--left needs --deep and patterns")
 			}
+			d.streams = d.forHost(cmd)
 			return d.run(cmd.Context())
 		},
 	}
 	flags := command.Flags()
-	flags.BoolVar(&d.deep, "deep", false, "attach and ask the JVM; with patterns, load the agent")
+	flags.BoolVar(&d.how.Deep, "deep", false, "attach and ask the JVM; with patterns, load the agent")
 	flags.BoolVar(&d.json, "json", false, "write one JSON object")
 	flags.BoolVar(&d.listLeft, "left", false, "list everything that would get no hook, with the reason")
 	d.cache.register(flags)
 	return command
 }
 
+// examined returns the methods of an examination; nil if there are none.
+func examined(how service.Examination) (set *pattern.Set, err error) {
+	if len(how.Methods) == 0 {
+		return nil, nil
+	}
+	if set, err = pattern.ParseSet(how.Methods...); err != nil {
+		return nil, &usageError{err}
+	}
+	if !how.Deep {
+		return nil, usage("patterns need --deep: only the agent knows which classes are loaded")
+	}
+	return set, nil
+}
+
 func (d *doctorCommand) run(ctx context.Context) error {
-	jvm, err := inspect(d.pid)
+	cache := d.cache.resolved()
+	d.how.Cache, d.how.CacheShare, d.how.CacheTrust, d.how.NoCache = cache.dir, cache.share, cache.trust, cache.none
+	found, err := askHost(ctx, d.streams, func(h service.Host) (document.Doctor, error) { return h.Doctor(ctx, d.pid, d.how) })
 	if err != nil {
 		return err
 	}
-	found := document.Doctor{PID: d.pid, JDK: jvm.Version, Main: jvm.Main, Findings: d.judge(ctx, jvm)}
-	found.Worst = doctor.Worst(found.Findings)
-	var plan *session.Preview
-	var failed error
-	if d.set != nil && found.Worst < doctor.Stop {
-		if plan, failed = d.plan(ctx); failed == nil {
-			found.Plan = document.NewHookPlan(plan, d.woven)
-		}
+	for _, note := range found.Notes {
+		d.note(note)
 	}
-	out := bufio.NewWriter(d.out) // keeps the first error until Flush
 	if d.json {
-		err = document.Write(out, found)
+		err = document.Write(d.out, found)
 	} else {
-		writeFindings(out, found.Findings)
-		if plan != nil {
-			d.writePlan(out, plan)
-		}
+		err = d.print(func(out io.Writer) {
+			writeFindings(out, found.Findings)
+			if found.Plan != nil {
+				writeHookPlan(out, found.Plan, d.listLeft)
+			}
+		})
 	}
-	if err := errors.Join(err, out.Flush(), failed); err != nil {
-		return err
+	if found.Problem != "" {
+		err = errors.Join(err, errors.New(found.Problem))
 	}
-	if found.Worst == doctor.Stop {
+	if err == nil && found.Worst == doctor.Stop {
 		return fmt.Errorf("process %d: Sonde cannot be used with this JVM now: see the findings marked stop", d.pid)
 	}
-	return nil
+	return err
 }
 
-func (d *doctorCommand) judge(ctx context.Context, jvm *process.JVM) []doctor.Finding {
+// Doctor implements [service.Host].
+func (h localHost) Doctor(ctx context.Context, pid int, how service.Examination) (found document.Doctor, err error) {
+	set, err := examined(how)
+	if err != nil {
+		return found, err
+	}
+	jvm, err := inspect(pid)
+	if err != nil {
+		return found, err
+	}
+	found = document.Doctor{PID: pid, JDK: jvm.Version, Main: jvm.Main, Findings: h.judge(ctx, jvm, how.Deep)}
+	found.Worst = doctor.Worst(found.Findings)
+	if set != nil && found.Worst < doctor.Stop {
+		var notes notes
+		if found.Plan, err = h.plan(ctx, pid, set, how, notes.add); err != nil {
+			found.Problem = format.OneLine(err)
+		}
+		found.Notes = notes.all()
+	}
+	return found, nil
+}
+
+// notes collects messages for users. It is safe for use by several goroutines.
+type notes struct {
+	lock sync.Mutex
+	list []string
+}
+
+func (n *notes) add(text string) {
+	n.lock.Lock()
+	defer n.lock.Unlock()
+	n.list = append(n.list, text)
+}
+
+func (n *notes) all() []string {
+	n.lock.Lock()
+	defer n.lock.Unlock()
+	return slices.Clone(n.list)
+}
+
+func (h localHost) judge(ctx context.Context, jvm *process.JVM, deep bool) []doctor.Finding {
 	var asker doctor.Asker
 	var refused error
-	if d.deep {
-		target, err := attach.Open(ctx, d.pid)
+	if deep {
+		target, err := attach.Open(ctx, jvm.PID)
 		if err == nil {
 			defer target.Close()
 			asker = target
@@ -134,7 +182,7 @@ func (d *doctorCommand) judge(ctx context.Context, jvm *process.JVM) []doctor.Fi
 		findings = append(findings, doctor.Finding{Severity: doctor.Note, Subject: "attach", Text: "the flags and properties of the JVM could not be read: " + format.OneLine(refused)})
 	}
 	findings = append(findings, bugFindings(jvm.Version)...)
-	return append(findings, holderFindings(ctx, jvm)...)
+	return append(findings, h.holderFindings(ctx, jvm)...)
 }
 
 // bugFindings returns the bugs of the JDK in changing classes.
@@ -158,7 +206,7 @@ func bugFindings(version string) []doctor.Finding {
 	return findings
 }
 
-func holderFindings(ctx context.Context, jvm *process.JVM) []doctor.Finding {
+func (h localHost) holderFindings(ctx context.Context, jvm *process.JVM) []doctor.Finding {
 	occupants, unreachable, err := session.Owners(ctx, jvm, false)
 	if err != nil {
 		return nil // another finding reports missing permissions
@@ -170,6 +218,13 @@ func holderFindings(ctx context.Context, jvm *process.JVM) []doctor.Finding {
 			findings = append(findings, doctor.Finding{
 				Severity: doctor.Note, Subject: "held", Text: fmt.Sprintf("the program was started with pack %s, whose hooks are in the JVM; other commands can look at it as well", o.Pack),
 				Remedy: fmt.Sprintf("sonde attach %d shows its measurements, sonde undo %d removes it", jvm.PID, jvm.PID),
+			})
+			continue
+		}
+		if !o.IsInTheWay(&session.Settings{In: h.sessions()}) {
+			findings = append(findings, doctor.Finding{
+				Severity: doctor.Note, Subject: "held", Text: fmt.Sprintf("commands of this user have hooks in it since %s; others can look at it as well", o.Opened.Local().Format("15:04:05")),
+				Remedy: fmt.Sprintf("sonde status %d shows them", jvm.PID),
 			})
 			continue
 		}
@@ -200,36 +255,48 @@ func writeFindings(out io.Writer, findings []doctor.Finding) {
 	}
 }
 
+// sessions returns the sessions that looks share; nil outside the service.
+func (h localHost) sessions() *session.Sessions {
+	if h.service == nil {
+		return nil
+	}
+	return &h.service.sessions
+}
+
 // plan attaches to the JVM, asks the agent and leaves.
-func (d *doctorCommand) plan(ctx context.Context) (*session.Preview, error) {
-	kept, endCache, err := d.cache.openCache(d.streams, d.note)
+func (h localHost) plan(ctx context.Context, pid int, set *pattern.Set, how service.Examination, notice func(string)) (*document.HookPlan, error) {
+	flags := cacheFlags{share: how.CacheShare, none: how.NoCache, cacheDirFlags: cacheDirFlags{dir: how.Cache, trust: how.CacheTrust}}
+	kept, endCache, err := flags.openIn(h.service, notice)
 	if err != nil {
 		return nil, err
 	}
 	defer endCache()
-	s, err := session.Open(ctx, d.pid, session.Settings{Command: "sonde doctor", Cache: kept, Notice: d.note})
+	s, err := session.Open(ctx, pid, session.Settings{Command: "sonde doctor", Cache: kept, Notice: notice, In: h.sessions()})
 	if err != nil {
 		return nil, interruption(ctx, err)
 	}
 	defer func() { _ = s.Release() }()
-	plan, err := s.Preview(ctx, session.Wanted{Methods: d.set, Flags: arena.On})
-	d.woven, d.hasCache = s.Weavings(), s.HasCache()
+	before := s.Weavings()
+	plan, err := s.Preview(ctx, session.Wanted{Methods: set, Flags: arena.On})
+	woven, hasCache := s.Weavings(), s.HasCache()
 	_, closing := s.Close(ctx)
 	if err = errors.Join(err, closing); err != nil {
-		err = interruption(ctx, err)
+		return nil, interruption(ctx, err)
 	}
-	return plan, err
+	woven.Woven, woven.Cached = woven.Woven-before.Woven, woven.Cached-before.Cached
+	return document.NewHookPlan(plan, woven, hasCache), nil
 }
 
-func (d *doctorCommand) writePlan(out io.Writer, plan *session.Preview) {
+func writeHookPlan(out io.Writer, plan *document.HookPlan, listLeft bool) {
 	_, _ = fmt.Fprintf(out, "\n%s of %s loaded match%s\n", format.Count(plan.Matched, "class", "classes"), format.Grouped(plan.Loaded),
-		wovenText(d.woven.Woven, d.woven.Cached, d.hasCache))
+		wovenText(plan.Woven, plan.Cached, plan.HasCache))
 	for _, lost := range plan.Unmatched {
-		_, _ = fmt.Fprintln(out, lostText(lost, ""))
+		_, _ = fmt.Fprintln(out, format.Printable(lostText(session.Unmatched{Pattern: lost, Near: plan.Similar[lost]}, "")))
 	}
-	for _, l := range plan.Loaders {
-		name := "class loader " + document.LoaderName(l.Number)
-		if l.Number == 0 {
+	for i := range plan.Loaders {
+		l := &plan.Loaders[i]
+		name := "class loader " + l.Loader
+		if l.Loader == document.LoaderName(0) {
 			name = "boot class loader"
 		}
 		_, _ = fmt.Fprintf(out, "%s (of %s): hooks would be installed in %s of %s", name, format.Printable(l.Example),
@@ -238,11 +305,15 @@ func (d *doctorCommand) writePlan(out io.Writer, plan *session.Preview) {
 			_, _ = fmt.Fprintf(out, "; the class files of %s were not found, so their methods are unknown", format.Grouped(l.Fileless))
 		}
 		_, _ = fmt.Fprintln(out)
-		if len(l.Left) == 0 {
+		if len(l.LeftAlone) == 0 {
 			continue
 		}
-		_, _ = fmt.Fprintf(out, "%s would get no hook:\n", format.Count(len(l.Left), "class or method", "classes or methods"))
-		for _, line := range leftLines(groupLeft(l.Left), d.listLeft) {
+		_, _ = fmt.Fprintf(out, "%s would get no hook:\n", format.Count(len(l.LeftAlone), "class or method", "classes or methods"))
+		var left []session.LeftAlone
+		for _, one := range l.LeftAlone {
+			left = append(left, session.LeftAlone(one))
+		}
+		for _, line := range leftLines(groupLeft(left), listLeft) {
 			_, _ = fmt.Fprintln(out, format.Printable(line))
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -260,22 +261,35 @@ func (l *cacheFlags) register(flags flagSet) {
 	flags.BoolVar(&l.none, "no-cache", false, "weave every class again, and cache nothing")
 }
 
-// addOptions adds the flags to the options of a look, with what the environment says.
+// resolved returns the flags with what the environment says, for another process.
+func (l *cacheFlags) resolved() cacheFlags {
+	r := *l
+	if r.dir == "" && !r.none {
+		r.dir = os.Getenv(cacheVariable)
+		if r.none = r.dir == cacheOff; r.none {
+			r.dir = ""
+		}
+	}
+	if full, err := filepath.Abs(r.dir); err == nil && r.dir != "" { // a working directory that is gone has no files either
+		r.dir = full
+	}
+	return r
+}
+
+// addOptions adds the flags to the options of a look.
 func (l *cacheFlags) addOptions(options map[string]any) {
-	if l.share != "" {
-		options["cache-share"] = l.share
+	r := l.resolved()
+	if r.share != "" {
+		options["cache-share"] = r.share
 	}
-	if len(l.trust) > 0 {
-		options["cache-trust"] = l.trust
+	if len(r.trust) > 0 {
+		options["cache-trust"] = r.trust
 	}
-	dir := l.dir
-	if dir == "" && !l.none {
-		dir = os.Getenv(cacheVariable)
-	}
-	if l.none || l.dir == "" && dir == cacheOff {
+	if r.none {
 		options["no-cache"] = true
-	} else if dir != "" {
-		options["cache"], _ = absolute(dir)
+	}
+	if r.dir != "" {
+		options["cache"] = r.dir
 	}
 }
 
@@ -283,6 +297,14 @@ func (l *cacheFlags) addOptions(options map[string]any) {
 // not used. The function that ends its use must be called when the hooks are out: the last
 // entries may still be on their way to the disk.
 func (l *cacheFlags) openCache(s streams, notice func(string)) (*cache.Cache, func(), error) {
+	if s.look != nil {
+		return l.openIn(s.look.host, notice)
+	}
+	return l.openIn(nil, notice)
+}
+
+// openIn opens the cache for a look, or a request, that a service runs; nil for another command.
+func (l *cacheFlags) openIn(h *host, notice func(string)) (*cache.Cache, func(), error) {
 	if l.none && l.dir != "" {
 		return nil, nil, usage("--cache and --no-cache cannot be used together")
 	}
@@ -297,8 +319,8 @@ func (l *cacheFlags) openCache(s streams, notice func(string)) (*cache.Cache, fu
 		return nil, func() {}, nil
 	}
 	tell := func(err error) { notice(format.OneLine(err)) }
-	if s.look != nil {
-		return s.look.host.openCache(o, tell), func() {}, nil
+	if h != nil {
+		return h.openCache(o, tell), func() {}, nil
 	}
 	opened := cache.Open(o, tell)
 	return opened, func() { closeCache(opened) }, nil

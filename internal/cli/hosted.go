@@ -210,6 +210,7 @@ func absolute(value any) (any, error) {
 
 // A host runs the commands of looks inside the service.
 type host struct {
+	localHost
 	sessions session.Sessions
 	commands []service.Command
 
@@ -219,6 +220,7 @@ type host struct {
 
 func newHost() *host {
 	h := &host{caches: make(map[string]*cache.Cache), sessions: session.Sessions{Command: "sonde serve"}}
+	h.localHost.service = h
 	started := false
 	root := newRoot(streams{out: io.Discard, err: io.Discard}, &started)
 	for i := range lookKinds {
@@ -251,16 +253,6 @@ func (h *host) Run(ctx context.Context, look *service.Look, r service.Request) (
 	}
 	exit = run(ctx, kindOf(r.Kind).args(r), s)
 	return exit, messages.text()
-}
-
-// Ask implements service.Runner. A command may have a result although its exit code is not 0.
-func (h *host) Ask(ctx context.Context, args ...string) ([]byte, error) {
-	var out bytes.Buffer
-	messages := &lastError{to: io.Discard}
-	if code := run(ctx, args, streams{in: strings.NewReader(""), out: &out, err: messages}); code != exitOK && out.Len() == 0 {
-		return nil, errors.New(messages.text())
-	}
-	return out.Bytes(), nil
 }
 
 // close ends the use of caches.

@@ -251,18 +251,18 @@ func endLook(ctx context.Context, s streams, number int, asJSON bool) error {
 
 // undoLook ends one look of a JVM.
 func undoLook(ctx context.Context, s streams, pid, number int) error {
-	looks, err := runningLooks(ctx, func(l *service.Description) bool { return l.Number == number })
-	switch {
-	case err != nil:
-		return err
-	case len(looks) == 0:
-		return fmt.Errorf("look %d is not running: sonde looks lists the looks", number)
-	case looks[0].PID != pid:
-		return fmt.Errorf("look %d is of process %d, not of %d", number, looks[0].PID, pid)
-	}
 	client, err := place().Find(ctx)
-	if err != nil {
+	var look service.Description
+	if err == nil {
+		err = client.Call(ctx, http.MethodGet, fmt.Sprintf("/v1/looks/%d", number), nil, &look)
+	}
+	switch {
+	case err != nil && !errors.Is(err, service.ErrNone):
 		return err
+	case look.State != service.Running:
+		return fmt.Errorf("look %d is not running: sonde looks lists the looks", number)
+	case look.PID != pid:
+		return fmt.Errorf("look %d is of process %d, not of %d", number, look.PID, pid)
 	}
 	if err := client.Call(ctx, http.MethodPost, fmt.Sprintf("/v1/looks/%d/end", number), nil, nil); err != nil {
 		return err
@@ -271,46 +271,33 @@ func undoLook(ctx context.Context, s streams, pid, number int) error {
 	return err
 }
 
-// runningLooks returns the looks that run and pass a filter. No service is started for that.
-func runningLooks(ctx context.Context, passes func(*service.Description) bool) ([]service.Description, error) {
-	looks := []service.Description{}
-	client, err := place().Find(ctx)
-	if errors.Is(err, service.ErrNone) {
-		return looks, nil
-	}
-	var list service.List
-	if err == nil {
-		err = client.Call(ctx, http.MethodGet, "/v1/looks", nil, &list)
-	}
-	for _, look := range list.Looks {
-		if look.State == service.Running && passes(&look) {
-			looks = append(looks, look)
-		}
-	}
-	return looks, err
-}
-
 // hostStatus shows the JVMs in which Sonde is, and the looks that run.
 func hostStatus(ctx context.Context, s streams, asJSON bool) error {
-	jvms, err := process.Local.Find(ctx)
-	if err != nil {
-		return fmt.Errorf("listing processes: %w", err)
+	type hostDocument struct {
+		service.JVMs
+		service.List
 	}
-	jvms = slices.DeleteFunc(jvms, func(j *process.JVM) bool { return j.Inside == process.Outside || j.Inside == process.PresenceUnknown })
-	looks, err := runningLooks(ctx, func(*service.Description) bool { return true })
+	d, err := askHost(ctx, s, func(h service.Host) (d hostDocument, err error) {
+		d.Looks = []service.Description{}
+		if client, is := h.(*service.Client); is {
+			if d.Looks, err = client.Looks(ctx, service.Running); err != nil {
+				return d, err
+			}
+		}
+		d.JVMs, err = h.JVMs(ctx)
+		return d, err
+	})
 	if err != nil {
 		return err
 	}
+	d.JVMs.JVMs = slices.DeleteFunc(d.JVMs.JVMs, func(j document.JVM) bool {
+		inside := process.Presence(j.Inside)
+		return inside == process.Outside || inside == process.PresenceUnknown
+	})
 	if asJSON {
-		documents := []document.JVM{}
-		for _, jvm := range jvms {
-			documents = append(documents, document.NewJVM(jvm))
-		}
-		return document.Write(s.out, struct {
-			JVMs []document.JVM `json:"jvms"`
-			service.List
-		}{documents, service.List{Looks: looks}})
+		return document.Write(s.out, d)
 	}
+	jvms, looks := d.JVMs.JVMs, d.Looks
 	if len(jvms)+len(looks) == 0 {
 		_, err := fmt.Fprintln(s.out, "Sonde is in no JVM"+asFarAsSeen())
 		return err

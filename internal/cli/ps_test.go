@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -78,23 +77,9 @@ func checkObject(t *testing.T, pid int, jdk jvmtest.JDK, attach, agents string) 
 	t.Errorf("no process %d in\n%s", pid, out)
 }
 
-// TestPsNoJVM looks at a host with one process, which is none.
 func TestPsNoJVM(t *testing.T) {
-	proc := t.TempDir()
-	dir := filepath.Join(proc, "7")
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	for name, text := range map[string]string{
-		"7/status": "Uid:\t0\t0\t0\t0\nGid:\t0\t0\t0\t0\n", "7/stat": "7 (x) S" + strings.Repeat(" 1", 30),
-		"7/cmdline": "x\x00", "7/maps": "", "uptime": "10.0 10.0\n",
-	} {
-		if err := os.WriteFile(filepath.Join(proc, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
 	var out, stderr strings.Builder
-	if err := ps(t.Context(), streams{out: &out, err: &stderr}, process.Host{Proc: proc}, false); err != nil {
+	if err := writeJVMs(streams{out: &out, err: &stderr}, nil, false); err != nil {
 		t.Fatal(err)
 	}
 	if out.String() != "" || !strings.HasPrefix(stderr.String(), "no JVM is running") {
@@ -107,11 +92,14 @@ func TestPsTable(t *testing.T) {
 	hidden := process.Verdict{Answer: process.Unknown, Reason: "another's"}
 	yes := process.Verdict{Answer: process.Yes}
 	started := time.Now().Add(-26*time.Hour - 30*time.Minute)
-	jvms := []*process.JVM{
+	var jvms []document.JVM
+	for _, jvm := range []*process.JVM{
 		{PID: 7, User: "root", Version: "17.0.15", Started: started, HeapUsed: 3 << 20, HeapMax: 2 << 30, Attach: yes, Agents: yes, Inside: process.Standby, Main: "com.acme.shop.Main"},
 		{PID: 4711, User: "é", Kind: process.OpenJ9, Version: "21", Started: started, Attach: off, Agents: off, Inside: process.Outside, Main: "/x/y\x1b[2J.jar"},
 		{PID: 12, User: "u", Started: started, Attach: hidden, Agents: hidden, Inside: process.PresenceUnknown},
 		{PID: 13, User: "u", Started: started, Attach: yes, Agents: off, Inside: process.Inside, Main: "M"},
+	} {
+		jvms = append(jvms, document.NewJVM(jvm))
 	}
 	var out strings.Builder
 	format.WriteTable(&out, psColumns, jvmRows(jvms), 81)

@@ -249,8 +249,9 @@ func (r *arenaReport) writeHead(out io.Writer) {
 		line("by", "%s", owner.Command)
 	}
 	if r.packed {
-		line("classes", "%s", accountText(&r.account))
-		if named := unwovenText(&r.account, mostNamed); named != "" {
+		account := document.NewAccount(&r.account)
+		line("classes", "%s", accountText(account))
+		if named := unwovenText(account, mostNamed); named != "" {
 			line("", "%s", named)
 		}
 	}
@@ -276,7 +277,7 @@ func (r *arenaReport) processText() string {
 }
 
 // accountText counts the classes of a pack that were woven and that were not.
-func accountText(a *arena.Account) string {
+func accountText(a *document.Account) string {
 	text := format.Grouped(int(a.Woven)) + " woven"
 	for _, not := range []struct {
 		count uint32
@@ -292,16 +293,16 @@ func accountText(a *arena.Account) string {
 }
 
 // unwovenText names some of the classes that were not woven; empty if all were.
-func unwovenText(a *arena.Account, most int) string {
-	if len(a.Left) == 0 {
+func unwovenText(a *document.Account, most int) string {
+	if len(a.NotWoven) == 0 {
 		return ""
 	}
 	var names []string
-	for _, left := range a.Left[:min(most, len(a.Left))] {
-		names = append(names, strings.ReplaceAll(left.Class, "/", ".")+" ("+string(left.Why)+")")
+	for _, left := range a.NotWoven[:min(most, len(a.NotWoven))] {
+		names = append(names, left.Class+" ("+left.Why+")")
 	}
 	text := "not woven: " + strings.Join(names, ", ")
-	if rest := len(a.Left) - len(names) + a.Unnamed(); rest > 0 {
+	if rest := len(a.NotWoven) - len(names) + a.Unnamed(); rest > 0 {
 		text += fmt.Sprintf(" and %s more", format.Grouped(rest))
 	}
 	return text
@@ -600,8 +601,11 @@ func (c *attachCommand) evictPack(ctx context.Context, h *results.Reader) error 
 		}
 		return errors.Join(err, fmt.Errorf("the agent that uses the pack in process %d could not be reached; sonde status %d shows its state", c.pid, c.pid))
 	}
+	if hint := stoppedHint(c.pid); hint != "" {
+		_, _ = fmt.Fprintf(c.err, "note: process %d cannot restore its classes%s\n", c.pid, hint)
+	}
 	start := time.Now()
-	if err := evictFrom(ctx, c.streams, occupants[at]); err != nil {
+	if err := evict(ctx, occupants[at]); err != nil {
 		return err
 	}
 	_, _ = fmt.Fprintf(c.err, "removed the pack from process %d in %s; sonde report %s shows its measurements\n", c.pid, format.Duration(time.Since(start)), format.Printable(shellWord(h.Path)))
@@ -660,7 +664,7 @@ func (r *attachRun) reportClasses() {
 	say := r.table.screen.say
 	say("reading the arena of process %d; %s", r.pid, format.Printable(r.accountLine(nil)))
 	if account, has, err := r.results.Account(); has && err == nil && len(account.Left) > 0 {
-		say("%s: sonde attach %d --weave weaves them if possible", format.Printable(unwovenText(&account, mostNamed)), r.pid)
+		say("%s: sonde attach %d --weave weaves them if possible", format.Printable(unwovenText(document.NewAccount(&account), mostNamed)), r.pid)
 	}
 	for _, note := range r.results.Notes {
 		r.table.screen.note(note)
@@ -674,7 +678,7 @@ func (r *attachRun) accountLine(*monitorTable) string {
 	if err != nil || !has {
 		return "pack " + name
 	}
-	return "classes of pack " + name + ": " + accountText(&account)
+	return "classes of pack " + name + ": " + accountText(document.NewAccount(&account))
 }
 
 func (r *attachRun) watched() []results.Row {

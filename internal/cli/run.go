@@ -15,6 +15,7 @@ import (
 	"regexp"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -216,6 +217,9 @@ For files:
 		if kindOf(command.Name()) != nil {
 			addServiceFlags(command)
 		}
+		if slices.Contains(hostCommands, command.Name()) {
+			command.Flags().Bool(noServiceFlag, false, "do not use the service, even if it is running")
+		}
 		if !strings.Contains(command.Long, "xit code") { // then it has its own
 			command.Long += exitCodes
 		}
@@ -243,17 +247,6 @@ func checkAndRun(c checkedCommand) func(*cobra.Command, []string) error {
 			return err
 		}
 		return c.run(cmd.Context())
-	}
-}
-
-// ofProcess returns the function of a command whose argument is a process number.
-func ofProcess(run func(ctx context.Context, pid int) error) func(*cobra.Command, []string) error {
-	return func(cmd *cobra.Command, args []string) error {
-		pid, err := processNumber(args[0])
-		if err != nil {
-			return err
-		}
-		return run(cmd.Context(), pid)
 	}
 }
 

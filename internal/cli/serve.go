@@ -36,7 +36,8 @@ so that several of them can look at one JVM at the same time. Each is a look, wi
 number: sonde looks lists them. If a command is killed, its look ends, unless it has
 --background. If the service is killed, the agents in the JVMs remove its hooks. The
 results of looks are kept for a week: sonde show prints them. SONDE_SERVICE=off, or
---no-service, runs a command in its own process, without the service.
+--no-service, runs a command in its own process, without the service. sonde ps, status,
+doctor and undo use the service if it is running, but do not start it.
 
 Only this user and root can use the socket of the service. With --listen, it also answers
 at an address of this machine, over HTTP without encryption. Each request must then have

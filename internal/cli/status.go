@@ -15,14 +15,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
-	"github.com/sonde-jvm/sonde/internal/jvm/sampler"
-	"github.com/sonde-jvm/sonde/internal/jvm/targetfs"
 	"github.com/sonde-jvm/sonde/internal/measure/results"
 	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/service"
-	"github.com/sonde-jvm/sonde/internal/session"
-	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
 func newStatus(s streams) *cobra.Command {
@@ -46,6 +42,7 @@ user that are running. With --service, the service itself is shown.`,
   sonde status --service`,
 		Args: atMost("PID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			s := s.forHost(cmd)
 			switch {
 			case ofService && len(args) > 0:
 				return usage("--service goes without PID")
@@ -54,7 +51,11 @@ user that are running. With --service, the service itself is shown.`,
 			case len(args) == 0:
 				return hostStatus(cmd.Context(), s, asJSON)
 			}
-			return ofProcess(func(ctx context.Context, pid int) error { return status(ctx, s, pid, asJSON, top) })(cmd, args)
+			pid, err := processNumber(args[0])
+			if err != nil {
+				return err
+			}
+			return status(cmd.Context(), s, pid, asJSON, top)
 		},
 	}
 	command.Flags().BoolVar(&ofService, "service", false, "show the service of this user")
@@ -63,128 +64,39 @@ user that are running. With --service, the service itself is shown.`,
 	return command
 }
 
-func inspect(pid int) (*process.JVM, error) {
-	jvm, err := process.Local.Inspect(pid)
-	if err != nil {
-		return nil, &session.NoSuchJVM{PID: pid, Cause: err}
-	}
-	return jvm, nil
-}
-
-// An ownerStatus is the owner of hooks in a JVM, with its measurements.
-type ownerStatus struct {
-	*session.Owner
-	document.Occupant
-	account arena.Account // of a pack
-	rows    []results.Row
-}
-
 func status(ctx context.Context, s streams, pid int, asJSON bool, top int) error {
-	jvm, err := inspect(pid)
+	d, err := askHost(ctx, s, func(h service.Host) (service.Status, error) { return h.Status(ctx, pid) })
 	if err != nil {
 		return err
-	}
-	found, err := targetfs.Find(jvm)
-	if err != nil {
-		return err
-	}
-	owners, unreachable, err := session.Owners(ctx, jvm, false)
-	if err != nil {
-		return err
-	}
-	d := document.Status{
-		PID: jvm.PID, Version: jvm.Version, Main: jvm.Main, Inside: len(found.Arenas) > 0, Standby: found.Standby,
-		Occupants: []document.Occupant{},
-	}
-	if jvm.Pack != nil {
-		d.PackProblem = jvm.Pack.Problem
-	}
-	var all []*ownerStatus
-	for _, o := range owners {
-		defer o.Close()
-		t, err := readOwner(o)
-		if err != nil {
-			unreachable = append(unreachable, &session.UnreachableError{PID: pid, Path: o.Path, Cause: err})
-			continue
-		}
-		all, d.Occupants = append(all, t), append(d.Occupants, t.Occupant)
-	}
-	looks, err := runningLooks(ctx, func(l *service.Description) bool { return l.PID == pid })
-	if err != nil {
-		s.note("the service does not answer: " + format.OneLine(err))
 	}
 	if asJSON {
-		err = document.Write(s.out, service.Status{Status: d, List: service.List{Looks: looks}})
+		err = document.Write(s.out, d)
 	} else {
 		err = s.print(func(out io.Writer) {
-			writeStatus(out, &d, all, top, s.outWidth())
-			if len(looks) > 0 {
+			writeStatus(out, &d.Status, top, s.outWidth())
+			if len(d.Looks) > 0 {
 				_, _ = fmt.Fprintln(out)
-				format.WriteTable(out, looksColumns, lookTexts(looks), s.outWidth())
+				format.WriteTable(out, looksColumns, lookTexts(d.Looks), s.outWidth())
 			}
 		})
 	}
-	for _, u := range unreachable {
-		err = errors.Join(err, u)
+	return withProblems(err, d.Problems)
+}
+
+// withProblems returns an error with those that a document reports.
+func withProblems(err error, problems []string) error {
+	for _, problem := range problems {
+		err = errors.Join(err, errors.New(problem))
 	}
 	return err
 }
 
-func readOwner(o *session.Owner) (*ownerStatus, error) {
-	methods, err := o.Methods()
-	if err != nil {
-		return nil, err
-	}
-	sum, err := o.Sum()
-	if err != nil {
-		return nil, err
-	}
-	cost, err := o.Cost()
-	if err != nil {
-		return nil, err
-	}
-	account, _, err := o.Account()
-	if err != nil {
-		return nil, err
-	}
-	t := &ownerStatus{Owner: o, account: account}
-	t.Occupant = document.Occupant{
-		Command: o.Command, Process: o.Sonde, Alive: string(o.Alive), Since: o.Opened.Round(time.Millisecond), Threads: sum.Threads,
-		Dropped: sum.Dropped, HookNanos: cost.Hook, Pause: int64(cost.Pause), Compile: int64(cost.Compile), Methods: []document.Method{},
-		Arena: o.Path, Pack: o.Pack,
-	}
-	t.ArenaUsed, t.ArenaRoom = o.Room()
-	if o.Pack != "" {
-		t.Classes = document.NewAccount(&account)
-	}
-	elapsed := time.Since(o.Opened).Seconds()
-	for _, m := range methods {
-		row := results.ParseRow(m.Name)
-		if totals := sum.Methods[m.ID]; totals != nil {
-			row.Totals = *totals
-		}
-		row.PerSecond = float64(row.Calls) / elapsed
-		t.Calls += row.Calls
-		t.Untimed += row.Totals.Untimed
-		t.rows = append(t.rows, row)
-	}
-	t.HookTotal = cost.Hook * float64(t.Calls)
-	timing := results.TimingOf(t.rows...)
-	t.Timing = string(timing)
-	results.SortRows(t.rows, "calls")
-	for i := range t.rows {
-		t.rows[i].Timing = timing
-		t.Occupant.Methods = append(t.Occupant.Methods, document.NewMethod(&t.rows[i]))
-	}
-	return t, nil
-}
-
-func writeStatus(out io.Writer, d *document.Status, owners []*ownerStatus, top, width int) {
+func writeStatus(out io.Writer, d *document.Status, top, width int) {
 	if !d.Inside {
 		_, _ = fmt.Fprintf(out, "Sonde has no hooks and no agent in process %d (JDK %s, %s)\n", d.PID, format.OrDash(format.Printable(d.Version)), format.OrDash(format.Printable(d.Main)))
 	}
-	for _, t := range owners {
-		t.write(out, top, width)
+	for i := range d.Occupants {
+		writeOccupant(out, d.PID, &d.Occupants[i], top, width)
 	}
 	if d.PackProblem != "" {
 		_, _ = fmt.Fprintf(out, "the program was started with a pack, but the agent does not use it: %s\n", format.Printable(d.PackProblem))
@@ -194,69 +106,72 @@ func writeStatus(out io.Writer, d *document.Status, owners []*ownerStatus, top, 
 	}
 }
 
-func (t *ownerStatus) write(out io.Writer, top, width int) {
+func writeOccupant(out io.Writer, pid int, o *document.Occupant, top, width int) {
+	var all []results.Row
+	for i := range o.Methods {
+		all = append(all, o.Methods[i].Row(results.Timing(o.Timing)))
+	}
 	line := fields(out, 9)
-	pack := t.Occupant.Pack
-	if pack != "" {
-		line("active", "pack %s, since the program started: sonde attach %d shows it, sonde undo %d removes it", pack, t.JVM.PID, t.JVM.PID)
-		line("classes", "%s", accountText(&t.account))
-		if named := unwovenText(&t.account, mostNamed); named != "" {
+	if o.Pack != "" {
+		line("active", "pack %s, since the program started: sonde attach %d shows it, sonde undo %d removes it", o.Pack, pid, pid)
+		line("classes", "%s", accountText(o.Classes))
+		if named := unwovenText(o.Classes, mostNamed); named != "" {
 			line("", "%s", named)
 		}
 	} else {
-		line("active", "%s", t.Occupant.Command)
-		line("process", "%d, %s", t.Sonde, aliveText(t.Owner.Alive))
+		line("active", "%s", o.Command)
+		line("process", "%d, %s", o.Process, aliveText(o.Alive))
 	}
-	line("since", "%s (%s)", t.Opened.Local().Format(time.DateTime), since(t.Opened))
-	line("hooks", "in %s; %s by %s", format.Count(len(t.rows), "method", "methods"),
-		format.AtLeast(hasLowerBound(t.rows), format.Count(t.Calls, "call", "calls")), format.Count(t.Threads, "thread", "threads"))
-	if hasLowerBound(t.rows) {
+	line("since", "%s (%s)", o.Since.Local().Format(time.DateTime), since(o.Since))
+	line("hooks", "in %s; %s by %s", format.Count(len(all), "method", "methods"),
+		format.AtLeast(hasLowerBound(all), format.Count(o.Calls, "call", "calls")), format.Count(o.Threads, "thread", "threads"))
+	if hasLowerBound(all) {
 		line("", "%s", lowerBoundNote)
 	}
-	room := fmt.Sprintf("%s of %s used", format.Size(t.ArenaUsed), format.Size(t.ArenaRoom))
-	if pack == "" { // nobody has measured its cost
-		line("cost", "%s", t.costText())
+	room := fmt.Sprintf("%s of %s used", format.Size(o.ArenaUsed), format.Size(o.ArenaRoom))
+	if o.Pack == "" { // nobody has measured its cost
+		line("cost", "%s", occupantCost(o))
 		line("arena", "%s", room)
 	} else {
-		line("arena", "%s, %s", t.Occupant.Arena, room)
+		line("arena", "%s, %s", o.Arena, room)
 	}
-	untimed := t.Untimed
-	if t.Timing == string(results.Untimed) {
+	untimed := o.Untimed
+	if o.Timing == string(results.Untimed) {
 		untimed = 0 // as asked for
 	}
-	for _, note := range arenaNotes(untimed, t.Dropped) {
+	for _, note := range arenaNotes(untimed, o.Dropped) {
 		line("", "%s", note)
 	}
-	rows, hidden := calledRows(t.rows, top)
+	rows, hidden := calledRows(all, top)
 	if len(rows) == 0 {
 		return
 	}
 	_, _ = fmt.Fprintln(out)
-	format.WriteTable(out, countColumns, rowTexts(rows, overloadsOf(t.rows)), width)
+	format.WriteTable(out, countColumns, rowTexts(rows, overloadsOf(all)), width)
 	if hidden > 0 {
 		_, _ = fmt.Fprintf(out, "and %s (--top 0 shows all)\n", format.Count(hidden, "method more", "methods more"))
 	}
 }
 
-func (t *ownerStatus) costText() string {
+func occupantCost(o *document.Occupant) string {
 	text := fmt.Sprintf("installing hooks paused the program for %s and took %s of compiler time",
-		format.Nanos(float64(t.Pause)), format.Nanos(float64(t.Compile)))
-	if t.HookNanos == 0 {
+		format.Nanos(float64(o.Pause)), format.Nanos(float64(o.Compile)))
+	if o.HookNanos == 0 {
 		return text + "; the cost per call has not been measured yet"
 	}
-	return fmt.Sprintf("about %s per call, %s of processor time in total; %s", format.Call(t.HookNanos), format.Nanos(t.HookTotal), text)
+	return fmt.Sprintf("about %s per call, %s of processor time in total; %s", format.Call(o.HookNanos), format.Nanos(o.HookTotal), text)
 }
 
-func aliveText(alive process.Answer) string {
-	text := lifeText(alive)
-	if alive == process.No {
+func aliveText(alive string) string {
+	text := lifeText(process.Answer(alive))
+	if process.Answer(alive) == process.No {
 		text += ": the agent removes its hooks when Sonde's lease expires; sonde undo removes them now"
 	}
 	return text
 }
 
 func newUndo(s streams) *cobra.Command {
-	look := 0
+	look, asJSON := 0, false
 	command := &cobra.Command{
 		Use:   "undo PID",
 		Short: "Remove everything that Sonde has put into a JVM, or what one look has",
@@ -273,98 +188,63 @@ With --look, only that look ends; hooks that others use stay, and so do files.`,
 		Example: `  sonde undo 4711
   sonde undo 4711 --look 12`,
 		Args: exactly("PID"),
-		RunE: ofProcess(func(ctx context.Context, pid int) error {
-			if look != 0 {
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			pid, err := processNumber(args[0])
+			switch {
+			case err != nil:
+				return err
+			case look != 0 && asJSON:
+				return usage("--json goes without --look")
+			case look != 0:
 				return undoLook(ctx, s, pid, look)
 			}
-			err := undo(ctx, s, pid)
-			if err != nil && !errors.Is(err, process.ErrNoProcess) { // a process that is gone may have left files
-				return err
-			}
-			return errors.Join(err, sweep(ctx, s))
-		}),
+			return undo(ctx, s.forHost(cmd), pid, asJSON)
+		},
 	}
 	command.Flags().Var(number(&look, 0, 1, 0), "look", "end only the look with this number `N`")
+	command.Flags().BoolVar(&asJSON, "json", false, "write one JSON object")
 	return command
 }
 
-func undo(ctx context.Context, s streams, pid int) error {
-	jvm, err := inspect(pid)
-	if err != nil {
+func undo(ctx context.Context, s streams, pid int, asJSON bool) error {
+	isInside := false
+	done, err := askHost(ctx, s, func(h service.Host) (document.Undone, error) {
+		if before, err := h.Status(ctx, pid); err == nil { // else undoing fails as well, and says why
+			announceUndo(s.err, &before.Status)
+			isInside = before.Inside
+		}
+		return h.Undo(ctx, pid)
+	})
+	switch {
+	case ctx.Err() != nil && isInside:
+		return leavingError(pid)
+	case err != nil:
 		return err
+	case asJSON:
+		err = document.Write(s.out, done)
+	default:
+		err = s.print(func(out io.Writer) { writeUndone(out, &done) })
 	}
-	occupants, unreachable, err := session.Owners(ctx, jvm, true)
-	if err != nil {
-		return err
-	}
-	recordings, stopping := sampler.StopLeftovers(ctx, pid)
-	for _, name := range recordings {
-		if _, err := fmt.Fprintf(s.out, "stopped the recording %s in process %d\n", name, pid); err != nil {
-			return err
+	return withProblems(err, done.Problems)
+}
+
+// announceUndo says what is about to be removed: that may take a while.
+func announceUndo(out io.Writer, d *document.Status) {
+	for i := range d.Occupants {
+		o := &d.Occupants[i]
+		if o.Pack != "" {
+			_, _ = fmt.Fprintf(out, "removing pack %s from process %d\n", format.Printable(o.Pack), d.PID)
+		} else {
+			_, _ = fmt.Fprintf(out, "asking %s (process %d, %s) to remove its hooks from process %d\n", format.Printable(o.Command), o.Process, lifeText(process.Answer(o.Alive)), d.PID)
 		}
 	}
-	if len(occupants)+len(unreachable)+len(recordings) == 0 && stopping == nil {
-		_, err := fmt.Fprintf(s.out, "Sonde has no hooks and no agent in process %d\n", pid)
-		return err
+	for _, problem := range d.Problems { // such as an agent that is leaving already
+		_, _ = fmt.Fprintf(out, "note: %s\n", format.Printable(problem))
 	}
-	failed := []error{stopping}
-	for _, o := range occupants {
-		failed = append(failed, evict(ctx, s, o))
-		o.Close()
+	if d.Stopped && d.Inside {
+		_, _ = fmt.Fprintf(out, "note: process %d cannot restore its classes%s\n", d.PID, resumeHint(d.PID))
 	}
-	for _, u := range unreachable {
-		failed = append(failed, awaitLeaving(ctx, s, jvm, u))
-	}
-	return errors.Join(failed...)
-}
-
-// awaitLeaving waits for an agent that is about to leave by itself: its file goes first.
-func awaitLeaving(ctx context.Context, s streams, jvm *process.JVM, u *session.UnreachableError) error {
-	if !errors.Is(u, os.ErrNotExist) {
-		return u
-	}
-	_, _ = fmt.Fprintf(s.err, "Sonde is already removing its hooks from process %d\n", jvm.PID)
-	if err := session.AwaitDeparture(ctx, jvm, u.Path); err != nil {
-		return errors.Join(u, err)
-	}
-	_, err := fmt.Fprintf(s.out, "the hooks in process %d were removed\n", jvm.PID)
-	return err
-}
-
-func evict(ctx context.Context, s streams, o *session.Owner) error {
-	hooked := "hooks"
-	if methods, err := o.Methods(); err == nil {
-		hooked = "the hooks of " + format.Count(len(methods), "method", "methods")
-	}
-	if o.Pack != "" {
-		_, _ = fmt.Fprintf(s.err, "removing pack %s from process %d\n", format.Printable(o.Pack), o.JVM.PID)
-	} else {
-		_, _ = fmt.Fprintf(s.err, "asking %s (process %d, %s) to remove its hooks from process %d\n", format.Printable(o.Command), o.Sonde, lifeText(o.Alive), o.JVM.PID)
-	}
-	start := time.Now()
-	if err := evictFrom(ctx, s, o); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(s.out, "removed %s from process %d in %s\n", hooked, o.JVM.PID, format.Duration(time.Since(start)))
-	if o.Pack != "" {
-		_, err = fmt.Fprintf(s.out, "its measurements stay: sonde report %s\n", format.Printable(shellWord(o.Path)))
-	}
-	return err
-}
-
-// evictFrom makes an owner of hooks leave, and waits until it has.
-func evictFrom(ctx context.Context, s streams, o *session.Owner) error {
-	if hint := stoppedHint(o.JVM.PID); hint != "" {
-		_, _ = fmt.Fprintf(s.err, "note: process %d cannot restore its classes%s\n", o.JVM.PID, hint)
-	}
-	err := o.Evict(ctx)
-	switch {
-	case errors.Is(err, context.Canceled):
-		return fmt.Errorf("process %d: interrupted while waiting; the JVM goes on removing the hooks: sonde status %d shows when they are gone", o.JVM.PID, o.JVM.PID)
-	case errors.Is(err, session.ErrStays):
-		return fmt.Errorf("process %d: %w; it may be stopped, or a thread may be blocked in a hook; check with sonde status %d, then try again", o.JVM.PID, err, o.JVM.PID)
-	}
-	return err
 }
 
 // stoppedHint says how to resume a process that is stopped; empty if it runs.
@@ -372,7 +252,37 @@ func stoppedHint(pid int) string {
 	if jvm, err := process.Local.Inspect(pid); err != nil || !jvm.Stopped {
 		return ""
 	}
+	return resumeHint(pid)
+}
+
+func resumeHint(pid int) string {
 	return fmt.Sprintf(": it is stopped by a signal or a debugger; kill -CONT %d resumes it", pid)
+}
+
+func writeUndone(out io.Writer, d *document.Undone) {
+	for _, name := range d.Recordings {
+		_, _ = fmt.Fprintf(out, "stopped the recording %s in process %d\n", format.Printable(name), d.PID)
+	}
+	for _, r := range d.Removed {
+		hooked := "hooks"
+		if r.Methods != nil {
+			hooked = "the hooks of " + format.Count(*r.Methods, "method", "methods")
+		}
+		if r.Command == "" && r.Pack == "" {
+			_, _ = fmt.Fprintf(out, "the hooks in process %d were removed\n", d.PID)
+			continue
+		}
+		_, _ = fmt.Fprintf(out, "removed %s from process %d in %s\n", hooked, d.PID, format.Duration(time.Duration(r.Millis*float64(time.Millisecond))))
+		if r.Pack != "" {
+			_, _ = fmt.Fprintf(out, "its measurements stay: sonde report %s\n", format.Printable(shellWord(r.Arena)))
+		}
+	}
+	if len(d.Removed)+len(d.Recordings)+len(d.Problems) == 0 {
+		_, _ = fmt.Fprintf(out, "Sonde has no hooks and no agent in process %d\n", d.PID)
+	}
+	if len(d.Files) > 0 {
+		_, _ = fmt.Fprintf(out, "removed %s of processes that have ended: %s\n", format.Count(len(d.Files), "leftover file", "leftover files"), format.Printable(firstOf(d.Files, 3)))
+	}
 }
 
 func lifeText(alive process.Answer) string {
@@ -383,18 +293,6 @@ func lifeText(alive process.Answer) string {
 		return "dead"
 	}
 	return "whether it is still running is unknown"
-}
-
-// sweep removes the files of processes that have ended.
-func sweep(ctx context.Context, s streams) error {
-	removed, err := targetfs.Sweep(ctx, process.Local)
-	if len(removed) > 0 {
-		_, _ = fmt.Fprintf(s.out, "removed %s of processes that have ended: %s\n", format.Count(len(removed), "leftover file", "leftover files"), format.Printable(firstOf(removed, 3)))
-	}
-	if err != nil {
-		return fmt.Errorf("removing leftover files: %w", err)
-	}
-	return nil
 }
 
 func newPs(s streams) *cobra.Command {
@@ -420,23 +318,23 @@ SONDE   whether Sonde has hooks or an agent in it: yes; no; standby, if an agent
   sonde ps --json | jq 'select(.agents.allowed == "yes") | .pid'`,
 		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return ps(cmd.Context(), s, process.Local, asJSON)
+			jvms, err := askHost(cmd.Context(), s.forHost(cmd), func(h service.Host) (service.JVMs, error) { return h.JVMs(cmd.Context()) })
+			if err != nil {
+				return err
+			}
+			return writeJVMs(s, jvms.JVMs, asJSON)
 		},
 	}
 	command.Flags().BoolVar(&asJSON, "json", false, "write one JSON object per JVM")
 	return command
 }
 
-func ps(ctx context.Context, s streams, host process.Host, asJSON bool) error {
-	jvms, err := host.Find(ctx)
-	if err != nil {
-		return fmt.Errorf("listing processes: %w", err)
-	}
+func writeJVMs(s streams, jvms []document.JVM, asJSON bool) error {
 	out := bufio.NewWriter(s.out) // keeps the first error until Flush
 	switch {
 	case asJSON:
 		for _, jvm := range jvms {
-			if err := document.Write(out, document.NewJVM(jvm)); err != nil {
+			if err := document.Write(out, jvm); err != nil {
 				return err
 			}
 		}
@@ -460,16 +358,17 @@ func asFarAsSeen() string {
 
 var psColumns = format.Columns(">PID", "USER", "JDK", ">UPTIME", ">HEAP", "ATTACH", "AGENTS", "SONDE", "MAIN")
 
-func jvmRows(jvms []*process.JVM) [][]string {
+func jvmRows(jvms []document.JVM) [][]string {
 	var rows [][]string
-	for _, j := range jvms {
+	for i := range jvms {
+		j := &jvms[i]
 		version := j.Version
-		if j.Kind == process.OpenJ9 {
+		if process.Kind(j.Kind) == process.OpenJ9 {
 			version = strings.TrimSpace(version + " OpenJ9")
 		}
 		rows = append(rows, []string{
-			strconv.Itoa(j.PID), format.Printable(j.User), format.OrDash(format.Printable(version)), format.ShortDuration(j.Uptime()),
-			heapText(j.HeapUsed, j.HeapMax), answerText(j.Attach), answerText(j.Agents), presenceText(j.Inside),
+			strconv.Itoa(j.PID), format.Printable(j.User), format.OrDash(format.Printable(version)), format.ShortDuration(time.Duration(j.Uptime * float64(time.Second))),
+			heapText(j.Heap), answerText(j.Attach), answerText(j.Agents), presenceText(process.Presence(j.Inside)),
 			format.OrDash(format.Printable(j.Main)),
 		})
 	}
@@ -477,13 +376,14 @@ func jvmRows(jvms []*process.JVM) [][]string {
 }
 
 // writeReasons writes below the table why something is not allowed, once per reason.
-func writeReasons(w io.Writer, jvms []*process.JVM) {
+func writeReasons(w io.Writer, jvms []document.JVM) {
 	type refusal struct{ pid, reason string }
 	var all []refusal
-	for _, j := range jvms {
+	for i := range jvms {
+		j := &jvms[i]
 		for _, v := range []process.Verdict{j.Attach, j.Agents} {
 			r := refusal{strconv.Itoa(j.PID), v.Reason}
-			if j.Inside != process.Standby && v.Reason != "" && !slices.Contains(all, r) { // Sonde can attach to a standby
+			if process.Presence(j.Inside) != process.Standby && v.Reason != "" && !slices.Contains(all, r) { // Sonde can attach to a standby
 				all = append(all, r)
 			}
 		}
@@ -514,9 +414,9 @@ func presenceText(p process.Presence) string {
 	return string(p)
 }
 
-func heapText(used, limit int64) string {
-	if used == 0 && limit == 0 {
+func heapText(heap *document.Heap) string {
+	if heap == nil {
 		return "-"
 	}
-	return format.Size(used) + "/" + format.Size(limit)
+	return format.Size(heap.Used) + "/" + format.Size(heap.Max)
 }

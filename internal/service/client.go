@@ -12,6 +12,8 @@ import (
 	"net/http"
 	"os"
 	"strings"
+
+	"github.com/sonde-jvm/sonde/internal/report/document"
 )
 
 // ErrNone says that no service is running.
@@ -190,3 +192,36 @@ func (c *Client) Fetch(ctx context.Context, path string) ([]byte, error) {
 	}
 	return data, nil
 }
+
+// Looks returns the looks in a state; all of them if it is empty.
+func (c *Client) Looks(ctx context.Context, state State) ([]Description, error) {
+	var list List
+	err := c.Call(ctx, http.MethodGet, "/v1/looks?state="+string(state), nil, &list)
+	return list.Looks, err
+}
+
+// JVMs implements [Host].
+func (c *Client) JVMs(ctx context.Context) (all JVMs, err error) {
+	err = c.Call(ctx, http.MethodGet, "/v1/jvms", nil, &all)
+	return all, err
+}
+
+// Status implements [Host].
+func (c *Client) Status(ctx context.Context, pid int) (status Status, err error) {
+	err = c.Call(ctx, http.MethodGet, jvmPath(pid, ""), nil, &status)
+	return status, err
+}
+
+// Doctor implements [Host].
+func (c *Client) Doctor(ctx context.Context, pid int, how Examination) (found document.Doctor, err error) {
+	err = c.Call(ctx, http.MethodPost, jvmPath(pid, "/doctor"), how, &found)
+	return found, err
+}
+
+// Undo implements [Host].
+func (c *Client) Undo(ctx context.Context, pid int) (done document.Undone, err error) {
+	err = c.Call(ctx, http.MethodPost, jvmPath(pid, "/undo"), nil, &done)
+	return done, err
+}
+
+func jvmPath(pid int, part string) string { return fmt.Sprintf("/v1/jvms/%d%s", pid, part) }

@@ -13,6 +13,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sonde-jvm/sonde/internal/jvm/doctor"
+	"github.com/sonde-jvm/sonde/internal/jvm/process"
+	"github.com/sonde-jvm/sonde/internal/report/document"
 )
 
 // patience bounds waits for something that must happen. No test depends on how long it takes.
@@ -313,10 +317,26 @@ func checkRefusal(t *testing.T, name string, have answer, status int, why string
 	}
 }
 
-// Ask implements Runner.
-func (f *fake) Ask(_ context.Context, args ...string) ([]byte, error) {
-	if args[len(args)-1] == "404" {
-		return nil, errors.New("process 404: there is no such process")
+// The methods of Host answer with what they were asked.
+
+func (f *fake) JVMs(context.Context) (JVMs, error) {
+	return JVMs{[]document.JVM{{PID: 4711}}}, nil
+}
+
+func (f *fake) Status(_ context.Context, pid int) (Status, error) {
+	if pid == 404 {
+		return Status{}, fmt.Errorf("process %d: %w", pid, process.ErrNoProcess)
 	}
-	return json.Marshal(map[string]any{"pid": 4711, "main": strings.Join(args, " ")})
+	return Status{Status: document.Status{PID: pid}}, nil
+}
+
+func (f *fake) Doctor(_ context.Context, pid int, how Examination) (document.Doctor, error) {
+	if len(how.Methods) > 0 && !how.Deep {
+		return document.Doctor{}, errors.New("patterns need deep")
+	}
+	return document.Doctor{PID: pid, Worst: doctor.Warn, Notes: how.Methods}, nil
+}
+
+func (f *fake) Undo(_ context.Context, pid int) (document.Undone, error) {
+	return document.Undone{PID: pid, Removed: []document.Removal{{Command: "sonde serve"}}}, nil
 }

@@ -73,7 +73,7 @@ func TestLost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if all := s.describe(); len(all) != 1 || all[0].State != Lost {
+	if all, err := s.client.Looks(t.Context(), ""); err != nil || len(all) != 1 || all[0].State != Lost {
 		t.Errorf("while another client asks, the list is %+v", all)
 	}
 	asking()
@@ -202,14 +202,14 @@ func TestLimitsOfService(t *testing.T) {
 	k.add(Ended, 1, usualLimits.age+time.Hour)
 	k.add(Ended, 1, 0)
 	s := serve(t, func(settings *Settings) { settings.State = k.dir })
-	if all := s.describe(); len(all) != 1 || all[0].Number != 2 {
+	if all, err := s.client.Looks(t.Context(), ""); err != nil || len(all) != 1 || all[0].Number != 2 {
 		t.Errorf("after the start the list is %+v", all)
 	}
 	s.history.limits.looks = 2
 	running := s.postBackground()
 	ended := s.postBackground()
 	ended.end(0, "")
-	if all := s.describe(); len(all) != 2 || all[0].Number != ended.Number() || all[1].Number != running.Number() {
+	if all, err := s.client.Looks(t.Context(), ""); err != nil || len(all) != 2 || all[0].Number != ended.Number() || all[1].Number != running.Number() {
 		t.Errorf("after the end of a look the list is %+v", all)
 	}
 }

@@ -20,6 +20,8 @@ const (
 	Lost    State = "lost" // the service that ran it was killed
 )
 
+var states = []State{Running, Ended, Lost}
+
 // A Description is a look as clients see it.
 type Description struct {
 	Number     int        `json:"number"`

@@ -81,7 +81,7 @@ const (
 )
 
 func (s *Service) calls() []call {
-	const look = "/v1/looks/{number}"
+	const look, jvm = "/v1/looks/{number}", "/v1/jvms/{pid}"
 	return []call{
 		{method: "GET", path: "/v1/service", name: "getService", summary: "The service", result: About{}, answer: s.getService},
 		{method: "DELETE", path: "/v1/service", name: "endService", summary: "End the service, with all looks", result: About{}, status: http.StatusAccepted, answer: s.deleteService},
@@ -97,9 +97,10 @@ func (s *Service) calls() []call {
 		{method: "PUT", path: look + "/probes", name: "setProbes", summary: "Apply other probes, or with dryRun return what that would change", answer: s.part("probes")},
 		{method: "GET", path: look + "/status", name: "getStatus", summary: "The measurements of a look of the kind apply", answer: s.part("status")},
 		{method: "GET", path: "/v1/jvms", name: "listJVMs", summary: "The JVMs of this host", result: JVMs{}, answer: s.getJVMs},
-		{method: "GET", path: "/v1/jvms/{pid}", name: "getJVM", summary: "What Sonde does in a JVM", result: Status{}, answer: s.ask("status", "--json")},
-		{method: "GET", path: "/v1/jvms/{pid}/doctor", name: "examineJVM", summary: "Whether Sonde can enter a JVM, and what hinders it", result: document.Doctor{}, answer: s.ask("doctor", "--json")},
-		{method: "POST", path: "/v1/jvms/{pid}/undo", name: "undoJVM", summary: "Remove everything that Sonde has put into a JVM", result: Text{}, answer: s.ask("undo")},
+		{method: "GET", path: jvm, name: "getJVM", summary: "What Sonde does in a JVM", result: Status{}, answer: aboutJVM(s.status)},
+		{method: "GET", path: jvm + "/doctor", name: "examineJVM", summary: "Whether Sonde can enter a JVM, and what hinders it, seen from outside", result: document.Doctor{}, answer: aboutJVM(s.examine)},
+		{method: "POST", path: jvm + "/doctor", name: "examineJVMDeeply", summary: "Whether Sonde can enter a JVM, and which methods would get hooks", body: Examination{}, result: document.Doctor{}, answer: aboutJVM(s.examine)},
+		{method: "POST", path: jvm + "/undo", name: "undoJVM", summary: "Remove everything that Sonde has put into a JVM, and files of processes that have ended", result: document.Undone{}, answer: aboutJVM(s.undo)},
 		{method: "GET", path: "/v1/openapi.json", name: "getOpenAPI", summary: "This document", answer: s.getOpenAPI},
 	}
 }
@@ -171,6 +172,8 @@ func (b *schemas) operation(c *call) object {
 		}
 	}
 	switch {
+	case c.path == "/v1/looks":
+		parameters = append(parameters, queryParameter("state", "string", "only looks in this state: running, ended or lost"))
 	case strings.HasSuffix(c.path, "/result"):
 		parameters = append(parameters, queryParameter("format", "string", "one of the formats of the look; json if omitted"))
 	case strings.HasSuffix(c.path, "/probes") && c.method == "PUT":
@@ -295,7 +298,7 @@ func (b *schemas) of(t reflect.Type) object {
 	case t == timeType:
 		return object{"type": "string", "format": "date-time"}
 	case t == stateType:
-		return object{"type": "string", "enum": []any{Running, Ended, Lost}}
+		return object{"type": "string", "enum": states}
 	case t.Implements(textType) || reflect.PointerTo(t).Implements(textType):
 		return object{"type": "string"}
 	case t.Implements(marshalerType) || reflect.PointerTo(t).Implements(marshalerType):

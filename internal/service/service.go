@@ -31,6 +31,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/report/document"
 )
 
@@ -41,8 +42,29 @@ type Runner interface {
 	// Run runs a command until it ends or ctx is cancelled, and returns its exit code, and why
 	// it has no result. Options are checked against the command's properties.
 	Run(ctx context.Context, look *Look, request Request) (exit int, why string)
-	// Ask runs a short command, and returns what it prints.
-	Ask(ctx context.Context, args ...string) (output []byte, err error)
+	Host
+}
+
+// A Host answers questions about the JVMs of this host. A [Client] is one: it asks the service.
+type Host interface {
+	// JVMs returns the JVMs of the host.
+	JVMs(ctx context.Context) (JVMs, error)
+	// Status returns what Sonde does in a JVM. Only a service knows its looks.
+	Status(ctx context.Context, pid int) (Status, error)
+	// Doctor checks whether Sonde can enter a JVM.
+	Doctor(ctx context.Context, pid int, how Examination) (document.Doctor, error)
+	// Undo removes everything that Sonde has put into a JVM, and files that other processes have left.
+	Undo(ctx context.Context, pid int) (document.Undone, error)
+}
+
+// An Examination is how the doctor looks at a JVM. The zero value looks from outside.
+type Examination struct {
+	Deep       bool     `json:"deep,omitempty"`    // attach and ask the JVM
+	Methods    []string `json:"methods,omitempty"` // patterns: plan hooks for them, with the agent; needs deep
+	Cache      string   `json:"cache,omitempty"`   // as the options of looks
+	CacheShare string   `json:"cache-share,omitempty"`
+	CacheTrust []string `json:"cache-trust,omitempty"`
+	NoCache    bool     `json:"no-cache,omitempty"`
 }
 
 // A Request asks for a look. In JSON, the options are properties beside the others.
@@ -243,15 +265,20 @@ func (s *Service) look(number int) *Look {
 	return s.looks[i]
 }
 
-// describe returns all looks, the newest first. Those that other services run are among them.
-func (s *Service) describe() []Description {
-	all := s.history.all()
-	for i := range all {
-		if l := s.look(all[i].Number); l != nil {
-			all[i] = l.Describe()
+// describe returns the looks that pass a filter, the newest first. Those that other services run are
+// among them.
+func (s *Service) describe(passes func(*Description) bool) []Description {
+	chosen := []Description{}
+	for _, about := range s.history.all() {
+		if !passes(&about) {
+			continue
 		}
+		if l := s.look(about.Number); l != nil {
+			about = l.Describe()
+		}
+		chosen = append(chosen, about)
 	}
-	return all
+	return chosen
 }
 
 // About is the service as clients see it.
@@ -475,37 +502,49 @@ type JVMs struct {
 }
 
 func (s *Service) getJVMs(w http.ResponseWriter, r *http.Request) error {
-	output, err := s.Runner.Ask(r.Context(), "ps", "--json")
+	all, err := s.Runner.JVMs(r.Context())
 	if err != nil {
 		return err
-	}
-	all := JVMs{[]document.JVM{}}
-	for decoder := json.NewDecoder(bytes.NewReader(output)); decoder.More(); {
-		var one document.JVM
-		if err := decoder.Decode(&one); err != nil {
-			return err
-		}
-		all.JVMs = append(all.JVMs, one)
 	}
 	return reply(w, http.StatusOK, all)
 }
 
-// ask answers a request about one JVM with the document of a command.
-func (s *Service) ask(args ...string) func(http.ResponseWriter, *http.Request) error {
+// aboutJVM answers a request about one JVM with a document.
+func aboutJVM[T any](ask func(r *http.Request, pid int) (T, error)) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		pid, err := strconv.Atoi(r.PathValue("pid"))
 		if err != nil || pid <= 0 {
 			return &statusError{http.StatusNotFound, fmt.Errorf("%q is not a process number", r.PathValue("pid"))}
 		}
-		output, err := s.Runner.Ask(r.Context(), append(slices.Clone(args), strconv.Itoa(pid))...)
+		answer, err := ask(r, pid)
+		if errors.Is(err, process.ErrNoProcess) || errors.Is(err, process.ErrNotJVM) {
+			return &statusError{http.StatusNotFound, err}
+		}
 		if err != nil {
 			return err
 		}
-		if !json.Valid(output) {
-			return reply(w, http.StatusOK, Text{string(output)})
-		}
-		return reply(w, http.StatusOK, json.RawMessage(bytes.TrimSpace(output)))
+		return reply(w, http.StatusOK, answer)
 	}
+}
+
+func (s *Service) status(r *http.Request, pid int) (Status, error) {
+	status, err := s.Runner.Status(r.Context(), pid)
+	status.Looks = s.describe(func(l *Description) bool { return l.State == Running && l.PID == pid })
+	return status, err
+}
+
+func (s *Service) examine(r *http.Request, pid int) (document.Doctor, error) {
+	var how Examination
+	if r.Method == http.MethodPost {
+		if err := readBody(r, &how); err != nil {
+			return document.Doctor{}, err
+		}
+	}
+	return s.Runner.Doctor(r.Context(), pid, how)
+}
+
+func (s *Service) undo(r *http.Request, pid int) (document.Undone, error) {
+	return s.Runner.Undo(r.Context(), pid)
 }
 
 // A Status is what Sonde does in a JVM.
@@ -519,8 +558,12 @@ type List struct {
 	Looks []Description `json:"looks"`
 }
 
-func (s *Service) getLooks(w http.ResponseWriter, _ *http.Request) error {
-	return reply(w, http.StatusOK, List{append([]Description{}, s.describe()...)})
+func (s *Service) getLooks(w http.ResponseWriter, r *http.Request) error {
+	state := State(r.URL.Query().Get("state"))
+	if state != "" && !slices.Contains(states, state) {
+		return fmt.Errorf("%q is not a state of looks", state)
+	}
+	return reply(w, http.StatusOK, List{s.describe(func(l *Description) bool { return state == "" || l.State == state })})
 }
 
 // postLook begins a look. The answer is its events, until it has ended; if it is in the

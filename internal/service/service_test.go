@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sonde-jvm/sonde/internal/jvm/doctor"
 )
 
 // TestEvents: all readers see the same events in order, the look first and the end last.
@@ -592,19 +594,46 @@ func TestUnanswered(t *testing.T) {
 	}
 }
 
-// TestJVMs: requests about JVMs are answered with the documents of commands.
-func TestJVMs(t *testing.T) {
+// TestHost: a client answers about JVMs as the host of its service does.
+func TestHost(t *testing.T) {
 	s := serve(t)
-	for path, want := range map[string]string{
-		"/v1/jvms": `{"jvms":[{"pid":4711`, "/v1/jvms/7": `"main":"status --json 7"`, "/v1/jvms/7/doctor": `"main":"doctor --json 7"`,
-	} {
-		if body, err := s.client.Fetch(t.Context(), path); err != nil || !strings.Contains(string(body), want) {
-			t.Errorf("%s: %s, %v", path, body, err)
+	look, err := s.Start(Request{Kind: "hot", PID: 7}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := t.Context()
+	if all, err := s.client.JVMs(ctx); err != nil || len(all.JVMs) != 1 || all.JVMs[0].PID != 4711 {
+		t.Errorf("JVMs: %+v, %v", all, err)
+	}
+	for pid, looks := range map[int]int{7: 1, 8: 0} {
+		if status, err := s.client.Status(ctx, pid); err != nil || status.PID != pid || len(status.Looks) != looks || status.Looks == nil {
+			t.Errorf("Status of %d: %+v, %v; want %d looks", pid, status, err, looks)
 		}
 	}
-	for _, path := range []string{"/v1/jvms/404", "/v1/jvms/x"} {
-		if body, err := s.client.Fetch(t.Context(), path); err == nil {
-			t.Errorf("%s: %s", path, body)
+	if found, err := s.client.Doctor(ctx, 7, Examination{Deep: true, Methods: []string{"a.**"}}); err != nil || found.Worst != doctor.Warn || len(found.Notes) != 1 {
+		t.Errorf("Doctor: %+v, %v", found, err)
+	}
+	if done, err := s.client.Undo(ctx, 7); err != nil || done.PID != 7 || len(done.Removed) != 1 {
+		t.Errorf("Undo: %+v, %v", done, err)
+	}
+	for state, want := range map[State]int{Running: 1, Ended: 0, "": 1} {
+		if looks, err := s.client.Looks(ctx, state); err != nil || len(looks) != want {
+			t.Errorf("looks in the state %q: %+v, %v; want %d", state, looks, err, want)
 		}
+	}
+	look.cancel()
+	for _, tt := range []struct {
+		method, path, body string
+		status             int
+		why                string
+	}{
+		{"GET", "/v1/jvms/404", "", http.StatusNotFound, "process 404: no such process"},
+		{"GET", "/v1/jvms/x", "", http.StatusNotFound, "not a process number"},
+		{"POST", "/v1/jvms/7/doctor", `{"methods":["a.**"]}`, http.StatusBadRequest, "patterns need deep"},
+		{"POST", "/v1/jvms/7/doctor", `{"beauty":true}`, http.StatusBadRequest, "beauty"},
+		{"GET", "/v1/looks?state=beautiful", "", http.StatusBadRequest, "not a state"},
+	} {
+		have := ask(t, &s.client.http, tt.method, "http://sonde"+tt.path, strings.NewReader(tt.body))
+		checkRefusal(t, tt.method+" "+tt.path, have, tt.status, tt.why)
 	}
 }

@@ -59,7 +59,7 @@ func TestStrangers(t *testing.T) {
 		have := ask(t, client, c.method, "http://sonde"+c.path, strings.NewReader(body), "Authorization", "Bearer ")
 		checkRefusal(t, c.method+" "+c.path, have, http.StatusForbidden, "belongs to user 65534, the service to user 0")
 	}
-	if all := s.describe(); len(all) != 1 || all[0].State != Running || a.ctx.Err() != nil || len(a.Keys()) > 0 || len(s.begun) > 0 || a.Terminal() != (Terminal{}) || isOver(s.Service) {
+	if all := s.history.all(); len(all) != 1 || all[0].State != Running || a.ctx.Err() != nil || len(a.Keys()) > 0 || len(s.begun) > 0 || a.Terminal() != (Terminal{}) || isOver(s.Service) {
 		t.Errorf("requests of another user had an effect: %+v", all)
 	}
 	if have := s.ask(http.MethodGet, "/v1/looks", nil); have.status != http.StatusOK {

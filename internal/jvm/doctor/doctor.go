@@ -7,6 +7,8 @@
 package doctor
 
 import (
+	"fmt"
+
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 )
 
@@ -106,6 +108,17 @@ func (s Severity) String() string {
 
 // MarshalText returns the severity as a word.
 func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads what MarshalText returns.
+func (s *Severity) UnmarshalText(text []byte) error {
+	for one := OK; one <= Stop; one++ {
+		if one.String() == string(text) {
+			*s = one
+			return nil
+		}
+	}
+	return fmt.Errorf("%q is no severity", text)
+}
 
 // A Finding is the result of one check.
 type Finding struct {

@@ -103,6 +103,11 @@ type Account struct {
 	NotWoven []NotWoven `json:"notWoven,omitempty"` // as many as the arena has room for
 }
 
+// Unnamed returns the number of classes that are not woven and not listed.
+func (a *Account) Unnamed() int {
+	return max(0, int(a.Differs)+int(a.Blind)+int(a.Failed)-len(a.NotWoven))
+}
+
 // NotWoven is a class of a pack that was loaded without hooks.
 type NotWoven struct {
 	Class string `json:"class"`
@@ -125,9 +130,11 @@ type Status struct {
 	Main      string     `json:"main,omitempty"`
 	Inside    bool       `json:"inside"`
 	Standby   bool       `json:"standby"`
+	Stopped   bool       `json:"stopped,omitempty"` // by a signal or a debugger
 	Occupants []Occupant `json:"occupants"`
 	// PackProblem is why the JVM runs without the pack that it was started with.
-	PackProblem string `json:"packProblem,omitempty"`
+	PackProblem string   `json:"packProblem,omitempty"`
+	Problems    []string `json:"problems,omitempty"` // what could not be read
 }
 
 // Occupant is a Sonde, or a pack, that has hooks in the JVM.

@@ -57,15 +57,19 @@ type Doctor struct {
 	Worst    doctor.Severity  `json:"worst"`
 	Findings []doctor.Finding `json:"findings"`
 	Plan     *HookPlan        `json:"plan,omitempty"`
+	Problem  string           `json:"problem,omitempty"` // why there is no plan, although one was asked for
+	Notes    []string         `json:"notes,omitempty"`
 }
 
 // HookPlan is what sonde count would put hooks into.
 type HookPlan struct {
-	Loaded    int              `json:"classesLoaded"`
-	Matched   int              `json:"classesMatched"`
-	Unmatched []string         `json:"unmatchedPatterns,omitempty"`
-	Loaders   []HookPlanLoader `json:"loaders"`
+	Loaded    int                 `json:"classesLoaded"`
+	Matched   int                 `json:"classesMatched"`
+	Unmatched []string            `json:"unmatchedPatterns,omitempty"`
+	Similar   map[string][]string `json:"similarClasses,omitempty"` // loaded classes, by unmatched pattern
+	Loaders   []HookPlanLoader    `json:"loaders"`
 	session.Weavings
+	HasCache bool `json:"hasCache"`
 }
 
 // HookPlanLoader is the plan for the classes of one class loader.
@@ -79,10 +83,15 @@ type HookPlanLoader struct {
 }
 
 // NewHookPlan describes a plan.
-func NewHookPlan(plan *session.Preview, woven session.Weavings) *HookPlan {
-	d := &HookPlan{Loaded: plan.Loaded, Matched: plan.Matched, Loaders: []HookPlanLoader{}, Weavings: woven}
+func NewHookPlan(plan *session.Preview, woven session.Weavings, hasCache bool) *HookPlan {
+	d := &HookPlan{
+		Loaded: plan.Loaded, Matched: plan.Matched, Similar: make(map[string][]string), Loaders: []HookPlanLoader{}, Weavings: woven, HasCache: hasCache,
+	}
 	for _, lost := range plan.Unmatched {
 		d.Unmatched = append(d.Unmatched, lost.Pattern)
+		if len(lost.Near) > 0 {
+			d.Similar[lost.Pattern] = lost.Near
+		}
 	}
 	for _, l := range plan.Loaders {
 		d.Loaders = append(d.Loaders, HookPlanLoader{
@@ -91,4 +100,24 @@ func NewHookPlan(plan *session.Preview, woven session.Weavings) *HookPlan {
 		})
 	}
 	return d
+}
+
+// Undone is written by `sonde undo --json`.
+type Undone struct {
+	PID        int       `json:"pid"`
+	Removed    []Removal `json:"removed"`
+	Recordings []string  `json:"recordingsStopped,omitempty"` // that a killed Sonde had left running
+	Files      []string  `json:"filesRemoved,omitempty"`      // of processes that have ended
+	Problems   []string  `json:"problems,omitempty"`
+}
+
+// Removal is a Sonde, or a pack, whose hooks were removed from a JVM. Command and Pack are empty if
+// its agent was already leaving.
+type Removal struct {
+	Command string  `json:"command,omitempty"`
+	Process int     `json:"process,omitempty"`
+	Pack    string  `json:"pack,omitempty"`
+	Methods *int    `json:"methods,omitempty"` // that had hooks; nil if unknown
+	Arena   string  `json:"arena"`
+	Millis  float64 `json:"millis"`
 }

@@ -54,6 +54,7 @@ type Method struct {
 	Running      *uint64  `json:"running,omitempty"`      // with exact timing only
 	RunningNanos uint64   `json:"runningNanos,omitempty"` // so far, of outermost calls
 	Timed        uint64   `json:"timed"`
+	Untimed      uint64   `json:"callsWithoutTime,omitempty"` // because the arena had no room
 	TotalNanos   *uint64  `json:"totalNanos,omitempty"`
 	SelfNanos    *int64   `json:"selfNanos,omitempty"`
 	MeanNanos    *float64 `json:"meanNanos,omitempty"`
@@ -122,7 +123,7 @@ func NewBound(isLowerBound bool) Bound {
 func NewMethod(r *results.Row) Method {
 	m := Method{
 		Class: r.Class, Method: r.Name, Descriptor: r.Descriptor, Calls: r.Calls, PerSecond: r.PerSecond,
-		Exceptions: r.Threw, Timed: r.Timed, Context: newContext(r), Bound: NewBound(r.LowerBound),
+		Exceptions: r.Threw, Timed: r.Timed, Untimed: r.Totals.Untimed, Context: newContext(r), Bound: NewBound(r.LowerBound),
 	}
 	if r.Timing == results.Exact {
 		m.Running, m.RunningNanos = &r.Active, r.Running
@@ -134,10 +135,26 @@ func NewMethod(r *results.Row) Method {
 		mean := r.Mean()
 		m.TotalNanos, m.MeanNanos = &r.Nanos, &mean
 	}
-	if r.Timed > 0 && r.Timing == results.Exact {
+	if r.HasTimes() && r.Timing == results.Exact {
 		m.SelfNanos = &r.Self
 	}
 	return m
+}
+
+// Row returns the row of a method that has no context. Its timing is that of all methods.
+func (m *Method) Row(timing results.Timing) results.Row {
+	row := results.Row{Class: m.Class, Name: m.Method, Descriptor: m.Descriptor, Timing: timing, PerSecond: m.PerSecond}
+	row.Calls, row.Threw, row.Timed, row.Totals.Untimed, row.Running, row.LowerBound = m.Calls, m.Exceptions, m.Timed, m.Untimed, m.RunningNanos, m.LowerBound
+	if m.Running != nil {
+		row.Active = *m.Running
+	}
+	if m.TotalNanos != nil {
+		row.Nanos = *m.TotalNanos
+	}
+	if m.SelfNanos != nil {
+		row.Self = *m.SelfNanos
+	}
+	return row
 }
 
 // Hooks says where hooks are and what putting them in cost.

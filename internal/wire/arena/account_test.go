@@ -36,7 +36,7 @@ func TestAccount(t *testing.T) {
 	if err != nil || !has || !slices.Equal(account.Left, want) {
 		t.Errorf("%+v, %v, %v", account, has, err)
 	}
-	if account.Woven != 7 || account.Differs != 2 || account.Blind != 3 || account.Failed != 1 || account.Unnamed() != 2 {
+	if account.Woven != 7 || account.Differs != 2 || account.Blind != 3 || account.Failed != 1 {
 		t.Errorf("%+v", account)
 	}
 }

@@ -91,11 +91,6 @@ type Account struct {
 	Left []Unwoven
 }
 
-// Unnamed returns the number of classes that are not woven and not listed.
-func (a *Account) Unnamed() int {
-	return max(0, int(a.Differs)+int(a.Blind)+int(a.Failed)-len(a.Left))
-}
-
 // An Unwoven is a class of a pack that is not woven.
 type Unwoven struct {
 	Why   Unfit
