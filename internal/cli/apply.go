@@ -17,6 +17,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/measure/handover"
+	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/report"
 	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/report/format"
@@ -43,7 +44,7 @@ type applyCommand struct {
 }
 
 func newApply(s streams) *cobra.Command {
-	c := &applyCommand{targetFlags: targetFlags{streams: s}}
+	c := &applyCommand{targetFlags: targetFlags{streams: s, usualBudget: overhead.Usual}}
 	command := &cobra.Command{
 		Use:     "apply PID [-f FILE]",
 		Short:   "Apply a file of probes to a JVM",

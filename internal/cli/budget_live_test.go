@@ -1,12 +1,16 @@
 package cli
 
 import (
+	"bufio"
+	"errors"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 	"github.com/sonde-jvm/sonde/internal/measure/results"
+	"github.com/sonde-jvm/sonde/internal/service"
 	"github.com/sonde-jvm/sonde/test/live"
 )
 
@@ -49,4 +53,42 @@ func TestBudgetOfAllLooks(t *testing.T) {
 			t.Errorf("timing is %s, and %d methods are thinned", result.Timing, thinned)
 		}
 	}
+}
+
+// TestBudgetOfTrees: the hooks of a profile count towards the one budget of the JVM. The profile may cost
+// less then, and says so; its cost is listed.
+func TestBudgetOfTrees(t *testing.T) {
+	t.Parallel()
+	p := live.Start(t, jvmtest.JDKs(t)[0], live.Attach, live.Hammer)
+	p.StartLoad(1)
+	pid := strconv.Itoa(p.PID)
+	o := newOwnService(t, "sonde", ownDirectory(t))
+	start := func(args ...string) int {
+		code, out, stderr := o.run(t, append(args, "--background", "--json")...)
+		if code != exitOK {
+			t.Fatalf("sonde %v: %s", args, stderr)
+		}
+		return parse[service.Description](t, out).Number
+	}
+	profile := start("profile", pid, "--root", "hammer.Main.round", "--budget", "2%")
+	within(t, "the cost of the profile", func() bool { l := o.looks(t)[profile]; return l.Cost != nil && l.Cost.Share > 0 })
+	monitor := start("monitor", pid, "hammer.Main.tinyVirtual", "--budget", "0.001%")
+	show := o.command("show", strconv.Itoa(profile))
+	messages, err := show.StderrPipe()
+	if err != nil || show.Start() != nil {
+		t.Fatal(err)
+	}
+	isSaid := false
+	for lines := bufio.NewScanner(messages); !isSaid && lines.Scan(); {
+		isSaid = strings.Contains(lines.Text(), "this command may cost")
+	}
+	if err := errors.Join(show.Process.Kill(), show.Wait()); !isSaid {
+		t.Fatalf("the profile does not say that it may cost less: %v", err)
+	}
+	_, out, stderr := o.run(t, "end", strconv.Itoa(profile), "--json")
+	if !strings.Contains(out, "the budget for the hooks of all commands at this JVM allowed this profile") {
+		t.Errorf("the result of the profile does not say that it shows less: %s%s", out, stderr)
+	}
+	o.run(t, "end", strconv.Itoa(monitor))
+	p.StopLoad()
 }

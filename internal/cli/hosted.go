@@ -314,26 +314,26 @@ func (s streams) sessions() *session.Sessions {
 	return &s.look.host.sessions
 }
 
-// reportCost tells the service what the hooks of a look cost. calls returns how many calls they
-// have counted, and how many of these had the full cost; perCall what one costs in nanoseconds,
-// 0 if that is not known yet.
-func (s streams) reportCost(calls func() (all, full uint64), perCall func() float64) {
+// reportCost tells the service what the hooks of a look cost. spent returns how many calls they have
+// counted, and what that has cost, in nanoseconds.
+func (s streams) reportCost(spent func() (calls uint64, nanos float64)) {
 	if s.look == nil {
 		return
 	}
 	var lock sync.Mutex
-	var lastCalls, lastFull uint64
+	var lastCalls uint64
+	var lastNanos float64
 	at := time.Now()
 	s.look.SetCost(func() *service.Cost {
 		lock.Lock()
 		defer lock.Unlock()
 		now := time.Now()
-		all, full := calls()
+		calls, nanos := spent()
 		seconds := now.Sub(at).Seconds()
 		cost := &service.Cost{
-			Calls: all, PerSecond: float64(all-min(lastCalls, all)) / seconds, Share: float64(full-min(lastFull, full)) / seconds * perCall() / 1e9,
+			Calls: calls, PerSecond: float64(calls-min(lastCalls, calls)) / seconds, Share: max(0, nanos-lastNanos) / seconds / 1e9,
 		}
-		lastCalls, lastFull, at = all, full, now
+		lastCalls, lastNanos, at = calls, nanos, now
 		return cost
 	})
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvm/launch"
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/jvm/targetfs"
+	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/weave/pack"
 )
@@ -164,7 +165,7 @@ func runWatched(ctx context.Context, s streams, words []string, file, agentDir s
 	defer program.PassSignals()()
 	defer reportLeft()
 	c := &applyCommand{
-		targetFlags: targetFlags{streams: streams{in: s.in, out: s.err, err: s.err, useService: s.useService}}, title: file, set: set, interval: time.Second, keep: usualKeep,
+		targetFlags: targetFlags{streams: streams{in: s.in, out: s.err, err: s.err, useService: s.useService}, usualBudget: overhead.Usual}, title: file, set: set, interval: time.Second, keep: usualKeep,
 	}
 	err = withFirstJVM(ctx, program, func(ctx context.Context, jvm *process.JVM) error {
 		c.pid = jvm.PID

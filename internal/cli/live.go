@@ -38,7 +38,9 @@ type targetFlags struct {
 	cache    cacheFlags
 	listLeft bool
 	settle   settleFlags
-	budget   float64 // part of the program's CPU time that hooks may cost; 0 for no limit
+
+	budget      float64 // part of the program's CPU time that the hooks of all commands may cost; 0 if the user states none
+	usualBudget float64 // that of this command, if the user states none; 0 for no limit
 }
 
 const forceUsage = "also put hooks into classes that lose parts when they are changed, because of a JDK bug (see sonde doctor)"
@@ -51,7 +53,11 @@ func (c *targetFlags) register(flags flagSet) {
 
 // registerBudget adds --budget.
 func (c *targetFlags) registerBudget(flags *pflag.FlagSet) {
-	flags.Var(share(&c.budget, 0), "budget", "part of the program's CPU time that the hooks of all commands may cost; beyond it, fewer calls are timed, and this is reported. By default there is no limit")
+	unstated := "By default there is no limit"
+	if c.usualBudget > 0 {
+		unstated = fmt.Sprintf("By default %s, for the hooks of commands that have a budget; 100%% is no limit", format.Percent(c.usualBudget))
+	}
+	flags.Var(share(&c.budget, 0), "budget", "part of the program's CPU time that the hooks of all commands may cost; beyond it, fewer calls are timed, and this is reported. "+unstated)
 }
 
 func (c *targetFlags) parse(args []string) (err error) {
@@ -129,15 +135,19 @@ func (v *liveSession) letGo(jvm *process.JVM) bool {
 
 // reportCost tells the service what the look costs, and keeps that within the budget.
 func (v *liveSession) reportCost() {
-	if v.target.budget > 0 {
-		v.endBudget = overhead.Govern(v.session, v.target.budget)
+	switch budget, usual := v.target.budget, v.target.usualBudget; {
+	case budget > 0:
+		v.endBudget = overhead.Govern(v.session, budget, true)
+	case usual > 0:
+		v.endBudget = overhead.Govern(v.session, usual, false)
 	}
-	v.target.reportCost(func() (calls, timed uint64) {
+	v.target.reportCost(func() (calls uint64, nanos float64) {
 		sum, err := v.session.Sum()
 		if err != nil {
 			return 0, 0 // the end reports it
 		}
 		thinned := v.session.Thinned()
+		var timed uint64
 		for id, totals := range sum.Methods {
 			calls += totals.Calls
 			if thinned[id] {
@@ -146,12 +156,10 @@ func (v *liveSession) reportCost() {
 				timed += totals.Calls
 			}
 		}
-		return calls, timed
-	}, func() float64 {
 		if cost := v.cost.Cost(); cost != nil {
-			return cost.Median
+			nanos = float64(timed) * cost.Median
 		}
-		return 0
+		return calls, nanos
 	})
 }
 

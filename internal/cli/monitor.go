@@ -19,6 +19,7 @@ import (
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
 	"github.com/sonde-jvm/sonde/internal/measure/monitor"
+	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/measure/results"
 	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/report/format"
@@ -53,7 +54,7 @@ type monitorCommand struct {
 }
 
 func newMonitor(s streams) *cobra.Command {
-	c := &monitorCommand{targetFlags: targetFlags{streams: s}}
+	c := &monitorCommand{targetFlags: targetFlags{streams: s, usualBudget: overhead.Usual}}
 	command := &cobra.Command{
 		Use:   "monitor PID METHOD...",
 		Short: "Monitor methods of a running JVM: rates, percentiles, errors, stalls",

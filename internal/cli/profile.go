@@ -16,6 +16,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvm/launch"
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
+	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/measure/profile"
 	"github.com/sonde-jvm/sonde/internal/report"
 	"github.com/sonde-jvm/sonde/internal/report/diff"
@@ -209,6 +210,8 @@ func (c *profileCommand) measure(ctx context.Context, jvm *process.JVM) error {
 	// A program that is started writes to the terminal as well.
 	view := &profileView{profileCommand: c, progressView: newBulletin(c.streams, c.start || c.json), began: time.Now()}
 	c.Notice, c.Progress, c.Unmatched, c.Waiting, c.In = view.remark, view.progress, view.unmatched, view.waiting, c.sessions()
+	c.Share = &overhead.Share{}
+	c.reportCost(c.Share.Spent)
 	c.Started = func() {
 		// No call of the root can be missed any more: a program that waits for Sonde begins.
 		if err := letGo(jvm); err != nil {

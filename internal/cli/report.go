@@ -17,6 +17,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/measure/monitor"
+	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/measure/results"
 	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/report/format"
@@ -441,7 +442,7 @@ type attachCommand struct {
 }
 
 func newAttach(s streams) *cobra.Command {
-	c := &attachCommand{applyCommand: applyCommand{targetFlags: targetFlags{streams: s}, keep: usualKeep}}
+	c := &attachCommand{applyCommand: applyCommand{targetFlags: targetFlags{streams: s, usualBudget: overhead.Usual}, keep: usualKeep}}
 	command := &cobra.Command{
 		Use:     "attach PID",
 		Short:   "Show what a pack in a running JVM measures, or replace it",

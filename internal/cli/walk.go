@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/measure/rootcause"
 	"github.com/sonde-jvm/sonde/internal/report"
 	"github.com/sonde-jvm/sonde/internal/report/document"
@@ -134,6 +135,8 @@ func (c *walkCommand) run(ctx context.Context) error {
 	defer ignoreBrokenPipe()()
 	view := &walkView{walkCommand: c, progressView: newBulletin(c.streams, c.json), level: -1}
 	c.Notice, c.Progress, c.Waiting, c.In = view.remark, view.progress, view.waiting, c.sessions()
+	c.Share = &overhead.Share{}
+	c.reportCost(c.Share.Spent)
 	result, err := withProgress(view.progressView, &c.cache, func(opened *cache.Cache) (*rootcause.Climb, error) {
 		c.Cache = opened
 		return c.climb(ctx, c.Options)

@@ -41,6 +41,9 @@ func (s *Session) SpotUses() (uses []SpotUse) {
 
 // Thin makes spots measure less, for all looks that have them.
 func (s *Session) Thin(ctx context.Context, changes map[uint32]arena.Probe) error {
+	if len(changes) == 0 {
+		return nil
+	}
 	s.looks.lock.Lock()
 	for _, l := range s.looks.all {
 		for name, spot := range l.wants.spots {
@@ -62,6 +65,9 @@ func (l *Look) Thinned() map[uint32]bool {
 	defer l.looks.lock.Unlock()
 	return maps.Clone(l.thinned)
 }
+
+// Command returns the command of the look, as users know it.
+func (l *Look) Command() string { return l.settings.Command }
 
 // Notify passes a message to the user of the look.
 func (l *Look) Notify(text string) {

@@ -14,65 +14,153 @@ import (
 )
 
 const (
+	// Usual is the budget of commands that run for long, if the user states none.
+	Usual = 0.05
 	// budgetEvery is how often the cost of hooks is compared with the budget.
 	budgetEvery = time.Second
+	// inARow is how many comparisons in a row must exceed the budget: a burst is over soon.
+	inARow = 2
+	// leastUse is the part of a processor that a program is assumed to use. Hooks in a program that
+	// is almost idle cost a large part of almost nothing.
+	leastUse = 0.25
 	// thinPeriod is the period of calls that are still timed after a spot was thinned once.
 	thinPeriod = 1000
+	// leastPart is the part of its own budget that a look with call trees always has: with less, it
+	// would show nothing.
+	leastPart = 0.1
 )
 
-// A governor keeps the hooks of all looks at a JVM within the smallest budget that one of them
-// has. Hooks that cost most are thinned first: of the calls of a method, one in thinPeriod is
-// timed, and if that is not enough, calls are only counted. All calls stay counted.
+// A governor keeps the hooks of looks at a JVM within one budget: the smallest that a user has
+// stated for one of them, otherwise the smallest that one of them has. A stated budget holds for all
+// looks, another one only for those that have a budget. The look that costs most for each method that
+// it measures is thinned first. Its most expensive hooks then time one call in thinPeriod, and if that
+// is not enough, they only count; a look that chooses its hooks by itself (Share) may cost less from then on.
 type governor struct {
 	session *session.Session
 
 	lock    sync.Mutex
-	budgets map[*session.Look]float64
+	members map[*session.Look]*member
 	stop    context.CancelFunc // nil while no look has a budget
 
 	// Used by the goroutine only.
-	calls map[uint32]uint64 // at the last reading
-	costs map[arena.Flags]float64
+	calls map[uint32]uint64       // at the last reading
+	costs map[arena.Probe]float64 // of one call, by setting
 	at    time.Time
+	over  int // how many times in a row the budget was exceeded
 
 	isReported bool // that the budget cannot be kept
 }
 
+// A member is a look under a governor.
+type member struct {
+	budget   float64 // 0 if it has none
+	isStated bool    // by the user
+	share    *Share  // nil if the governor sees and switches its hooks as spots
+	spent    float64 // of the share, at the last reading
+}
+
 type governorKey struct{}
 
-// Govern keeps the hooks of all looks at the JVM within a budget, which is a part of the CPU
-// time of the program, until the returned function is called.
-func Govern(l *session.Look, budget float64) (release func()) {
+// Govern keeps the hooks of looks at the JVM within a budget, which is a part of the CPU time of the
+// program, until the returned function is called. A stated budget holds for all looks.
+func Govern(l *session.Look, budget float64, isStated bool) (release func()) {
+	return join(l, &member{budget: budget, isStated: isStated})
+}
+
+func join(l *session.Look, m *member) (leave func()) {
 	g := l.Attached(governorKey{}, func() any {
-		return &governor{session: l.Session, budgets: make(map[*session.Look]float64)}
+		return &governor{session: l.Session, members: make(map[*session.Look]*member)}
 	}).(*governor)
 	g.lock.Lock()
 	defer g.lock.Unlock()
-	g.budgets[l] = budget
-	if g.stop == nil {
-		ctx, stop := context.WithCancel(context.Background())
-		g.stop = stop
-		go g.run(ctx)
-	}
+	g.members[l] = m
+	g.startOrStop()
 	return func() {
 		g.lock.Lock()
 		defer g.lock.Unlock()
-		delete(g.budgets, l)
-		if len(g.budgets) == 0 && g.stop != nil {
-			g.stop()
-			g.stop = nil
-		}
+		delete(g.members, l)
+		g.startOrStop()
 	}
 }
 
-func (g *governor) budget() float64 {
-	g.lock.Lock()
-	defer g.lock.Unlock()
-	least := 1.0
-	for _, budget := range g.budgets {
-		least = min(least, budget)
+// startOrStop lets the governor run while there is a budget. The lock is held.
+func (g *governor) startOrStop() {
+	switch _, _, has := g.limit(); {
+	case has && g.stop == nil:
+		ctx, stop := context.WithCancel(context.Background())
+		g.stop = stop
+		go g.run(ctx)
+	case !has && g.stop != nil:
+		g.stop()
+		g.stop = nil
 	}
-	return least
+}
+
+// limit returns the budget, and whether it holds for all looks. The lock is held.
+func (g *governor) limit() (budget float64, isStated, has bool) {
+	budget = 1
+	for _, m := range g.members {
+		if m.budget == 0 || m.share != nil || isStated && !m.isStated {
+			continue
+		}
+		if m.isStated && !isStated {
+			isStated, budget = true, 1
+		}
+		has, budget = true, min(budget, m.budget)
+	}
+	return budget, isStated, has
+}
+
+// A Share is what a look with call trees costs its JVM, which it measures itself, and what it may cost.
+// It is safe for use by several goroutines. A nil Share records nothing.
+type Share struct {
+	lock      sync.Mutex
+	calls     uint64
+	nanos     float64
+	hooks     int
+	allowance float64
+}
+
+// Join makes a look part of the one budget of its JVM until the returned function is called. budget is
+// the part of the program's CPU time that it keeps to by itself; 0 if it measures every call whatever
+// that costs.
+func (s *Share) Join(l *session.Look, budget float64) (leave func()) {
+	if s == nil {
+		return func() {}
+	}
+	s.lock.Lock()
+	s.allowance = budget
+	s.lock.Unlock()
+	return join(l, &member{budget: budget, share: s})
+}
+
+// Set records what the hooks of the look have cost so far, and how many are on.
+func (s *Share) Set(calls uint64, nanos float64, hooks int) {
+	if s == nil {
+		return
+	}
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.calls, s.nanos, s.hooks = calls, nanos, hooks
+}
+
+// Spent returns how many calls the hooks of the look have counted, and what that has cost, in
+// nanoseconds.
+func (s *Share) Spent() (calls uint64, nanos float64) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	return s.calls, s.nanos
+}
+
+// Allowance returns the part of the program's CPU time that the look may cost: its own budget, or less
+// if the hooks of all looks cost too much. Without a Share it is the budget.
+func (s *Share) Allowance(budget float64) float64 {
+	if s == nil {
+		return budget
+	}
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	return min(s.allowance, budget)
 }
 
 func (g *governor) run(ctx context.Context) {
@@ -90,7 +178,7 @@ func (g *governor) run(ctx context.Context) {
 		now, reading := g.session.Read()
 		if err == nil && reading == nil {
 			since := before.Until(now)
-			g.step(ctx, since.Rest+since.CompileCPU+since.VMThread)
+			g.step(ctx, max(since.Rest+since.CompileCPU+since.VMThread, time.Duration(leastUse*float64(since.Elapsed))))
 		}
 		before, err = now, reading
 	}
@@ -99,38 +187,108 @@ func (g *governor) run(ctx context.Context) {
 // step compares what hooks have cost since the last step with the CPU time of the program.
 func (g *governor) step(ctx context.Context, program time.Duration) {
 	spots, err := g.read(ctx)
-	if err != nil || program <= 0 {
-		return // the session is ending, or the program was idle
+	if err != nil {
+		return // the session is ending
 	}
-	budget := g.budget()
-	changes, share := thin(spots, program, budget)
-	if len(changes) == 0 {
-		g.reportExceeded(spots, share, budget)
+	g.lock.Lock()
+	budget, isStated, _ := g.limit()
+	shares := g.readShares(isStated, float64(program))
+	if !isStated {
+		spots = slices.DeleteFunc(spots, func(s spotCost) bool { return slices.ContainsFunc(s.Looks, g.isExempt) })
+	}
+	g.lock.Unlock()
+	plan := relieve(spots, shares, budget*float64(program))
+	part := plan.total / float64(program)
+	if part <= budget {
+		g.over = 0
+		return
+	}
+	if g.over++; g.over < inARow {
+		return
+	}
+	if len(plan.spots)+len(plan.shares) == 0 {
+		g.reportExceeded(&plan, part, budget)
 		return
 	}
 	settings := make(map[uint32]arena.Probe)
-	for _, c := range changes {
+	for _, c := range plan.spots {
 		settings[c.ID] = c.to
 	}
 	if err := g.session.Thin(ctx, settings); err != nil {
 		return // the session is ending
 	}
-	notify(changes, share, budget)
+	notify(plan.spots, part, budget)
+	for _, c := range plan.shares {
+		allowance := c.allowed / float64(program)
+		c.share.lock.Lock()
+		c.share.allowance = allowance
+		c.share.lock.Unlock()
+		c.look.Notify(fmt.Sprintf("%s: this command may cost %s from now on, so it shows less", exceeded(part, budget), format.Percent(allowance)))
+	}
+}
+
+func exceeded(part, budget float64) string {
+	return fmt.Sprintf("hooks cost %s of the program's CPU time, and the budget is %s", format.Percent(part), format.Percent(budget))
+}
+
+// isExempt reports whether a look has no budget. The lock is held.
+func (g *governor) isExempt(l *session.Look) bool {
+	m := g.members[l]
+	return m == nil || m.budget == 0
+}
+
+// readShares returns what the shares have cost since the last reading. The lock is held.
+func (g *governor) readShares(all bool, program float64) (shares []shareCost) {
+	for l, m := range g.members {
+		if m.share == nil {
+			continue
+		}
+		m.share.lock.Lock()
+		c := shareCost{
+			look: l, share: m.share, cost: max(0, m.share.nanos-m.spent), hooks: m.share.hooks,
+			isFixed: m.budget == 0, allowed: m.share.allowance * program, least: leastPart * m.budget * program,
+		}
+		m.spent = m.share.nanos
+		m.share.lock.Unlock()
+		if all || m.budget > 0 {
+			shares = append(shares, c)
+		}
+	}
+	return shares
 }
 
 // reportExceeded reports, once, a budget that cannot be kept, because calls are only counted
-// already.
-func (g *governor) reportExceeded(spots []spotCost, share, budget float64) {
-	if share <= budget || len(spots) == 0 || g.isReported {
+// already, or because a look measures every call.
+func (g *governor) reportExceeded(plan *relief, part, budget float64) {
+	if g.isReported {
 		return
 	}
 	g.isReported = true
+	advice := "exclude methods that are called very often"
+	if plan.worst != "" {
+		advice += ", such as " + plan.worst
+	}
+	if plan.fixed != nil {
+		advice = fmt.Sprintf("end %s, which measures every call, or start it with --timing auto", plan.fixed.Command())
+	}
 	g.lock.Lock()
 	defer g.lock.Unlock()
-	for l := range g.budgets {
-		l.Notify(fmt.Sprintf("counting calls alone costs %s of the program's CPU time, more than the budget of %s: exclude methods that are called very often, such as %s",
-			format.Percent(share), format.Percent(budget), spots[0].Method))
+	for l, m := range g.members {
+		if m.budget > 0 {
+			l.Notify(exceeded(part, budget) + ", which cannot be kept: " + advice)
+		}
 	}
+}
+
+// A shareCost is what a look with call trees has cost since the last reading.
+type shareCost struct {
+	look    *session.Look
+	share   *Share
+	cost    float64
+	hooks   int
+	isFixed bool    // it cannot be thinned
+	allowed float64 // what it may cost
+	least   float64 // it cannot be allowed less
 }
 
 // A spotCost is a spot with what it has cost since the last reading.
@@ -149,7 +307,7 @@ func (g *governor) read(ctx context.Context) (spots []spotCost, err error) {
 		return nil, err
 	}
 	if time.Since(g.at) > meterEvery { // at first, hooks are not compiled yet
-		g.at, g.costs = time.Now(), make(map[arena.Flags]float64)
+		g.at, g.costs = time.Now(), make(map[arena.Probe]float64)
 	}
 	calls := make(map[uint32]uint64)
 	for _, use := range g.session.SpotUses() {
@@ -184,7 +342,8 @@ const costFlags = arena.On | arena.Flat | arena.Timed | arena.Sampled
 
 // cost returns what a call of a hook costs, in nanoseconds.
 func (g *governor) cost(ctx context.Context, flags arena.Flags, period uint32) (float64, error) {
-	if known, is := g.costs[flags]; is {
+	setting := arena.Probe{Flags: flags, Period: period}
+	if known, is := g.costs[setting]; is {
 		return known, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, meterLimit)
@@ -193,7 +352,7 @@ func (g *governor) cost(ctx context.Context, flags arena.Flags, period uint32) (
 	if err != nil {
 		return 0, err
 	}
-	g.costs[flags] = cost.Median
+	g.costs[setting] = cost.Median
 	return cost.Median, nil
 }
 
@@ -203,37 +362,116 @@ type thinning struct {
 	to arena.Probe
 }
 
-// thin returns what must change so that spots cost no more than a part of a program's CPU time,
-// the most expensive first, and the part that they cost now.
-func thin(spots []spotCost, program time.Duration, budget float64) (changes []thinning, share float64) {
-	total := 0.0
-	for i := range spots {
-		total += spots[i].cost()
+// A relief is what must change so that hooks cost less.
+type relief struct {
+	total  float64 // what they cost now, in nanoseconds
+	spots  []thinning
+	shares []shareCost   // with what they may cost from now on
+	worst  string        // the method whose hook costs most
+	fixed  *session.Look // one that costs something and cannot be thinned
+}
+
+// A party is a look with what it costs and what it tells.
+type party struct {
+	cost  float64 // of a hook that several looks have, its part
+	tells int     // methods with calls
+	spots []*spotCost
+	share *shareCost // nil if it has spots
+}
+
+// each returns what a look costs for each method that it measures.
+func (p *party) each() float64 { return p.cost / float64(max(1, p.tells)) }
+
+// parties returns looks in the order in which they are thinned.
+func parties(spots []spotCost, shares []shareCost) []*party {
+	of := make(map[*session.Look]*party)
+	var all []*party
+	get := func(l *session.Look) *party {
+		if of[l] == nil {
+			of[l] = &party{}
+			all = append(all, of[l])
+		}
+		return of[l]
 	}
-	share = total / float64(program)
+	for i := range spots {
+		s := &spots[i]
+		for _, l := range s.Looks {
+			p := get(l)
+			p.spots = append(p.spots, s)
+			p.cost += s.cost() / float64(len(s.Looks))
+			if s.calls > 0 {
+				p.tells++
+			}
+		}
+	}
+	for i := range shares {
+		p := get(shares[i].look)
+		p.share, p.cost, p.tells = &shares[i], shares[i].cost, shares[i].hooks
+	}
+	slices.SortStableFunc(all, func(a, b *party) int { return cmp.Compare(b.each(), a.each()) })
+	return all
+}
+
+// relieve returns what must change so that hooks cost no more than allowed nanoseconds.
+func relieve(spots []spotCost, shares []shareCost, allowed float64) (r relief) {
 	slices.SortFunc(spots, func(a, b spotCost) int {
 		return cmp.Or(-cmp.Compare(a.cost(), b.cost()), cmp.Compare(a.ID, b.ID))
 	})
 	for i := range spots {
-		s := &spots[i]
-		if total <= budget*float64(program) {
-			break
-		}
-		flags := s.Setting.Flags
-		var saved float64
-		to := arena.Probe{}
+		r.total += spots[i].cost()
+	}
+	if len(spots) > 0 {
+		r.worst = spots[0].Method
+	}
+	rest := r.total // what can be thinned
+	for i := range shares {
+		s := &shares[i]
+		r.total += s.cost
 		switch {
-		case flags&arena.Timed != 0:
-			to, saved = arena.Probe{Flags: flags&^arena.Timed | arena.Sampled, Period: thinPeriod}, s.now-s.sampled
-		case flags&arena.Sampled != 0:
-			to, saved = arena.Probe{Flags: flags &^ arena.Sampled}, s.now-s.counted
-		}
-		if saved > 0 && s.calls > 0 {
-			changes = append(changes, thinning{*s, to})
-			total -= saved * float64(s.calls)
+		case !s.isFixed:
+			rest += min(s.cost, s.allowed) // if it costs more than allowed, it is about to cost less
+		case s.cost > 0:
+			r.fixed = s.look
 		}
 	}
-	return changes, share
+	isThinned := make(map[uint32]bool)
+	for _, p := range parties(spots, shares) {
+		if s := p.share; s != nil && !s.isFixed && rest > allowed {
+			costs := min(s.cost, s.allowed)
+			if to := max(s.least, costs-(rest-allowed)); to < costs {
+				rest -= costs - to
+				thinned := *s
+				thinned.allowed = to
+				r.shares = append(r.shares, thinned)
+			}
+		}
+		for _, s := range p.spots {
+			if rest <= allowed {
+				break
+			}
+			if to, saved := s.less(); saved > 0 && s.calls > 0 && !isThinned[s.ID] {
+				isThinned[s.ID] = true
+				r.spots = append(r.spots, thinning{*s, to})
+				rest -= saved * float64(s.calls)
+			}
+		}
+	}
+	return r
+}
+
+// less returns the next setting of a spot that costs less, and what that saves for each call; 0 if
+// there is none.
+func (s *spotCost) less() (to arena.Probe, saved float64) {
+	flags := s.Setting.Flags
+	switch {
+	case flags&arena.Traced != 0: // a part of a trace would be wrong, and the rings bound what it costs
+		return to, 0
+	case flags&arena.Timed != 0 || flags&arena.Sampled != 0 && s.Setting.Period < thinPeriod:
+		return arena.Probe{Flags: flags&^arena.Timed | arena.Sampled, Period: thinPeriod}, s.now - s.sampled
+	case flags&arena.Sampled != 0:
+		return arena.Probe{Flags: flags &^ arena.Sampled}, s.now - s.counted
+	}
+	return to, 0
 }
 
 // notify tells the users of all looks what has changed for them.
@@ -252,6 +490,6 @@ func notify(changes []thinning, share, budget float64) {
 		if len(own) > 1 {
 			what += fmt.Sprintf("; %s timed less, too", format.Count(len(own)-1, "other method is", "other methods are"))
 		}
-		l.Notify(fmt.Sprintf("hooks cost %s of the program's CPU time, and the budget is %s: %s", format.Percent(share), format.Percent(budget), what))
+		l.Notify(exceeded(share, budget) + ": " + what)
 	}
 }

@@ -1,6 +1,9 @@
 package overhead
 
 import (
+	"maps"
+	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -8,40 +11,121 @@ import (
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
-// TestThin: the most expensive spots are thinned first, only as far as the budget asks, and no
+const (
+	exactly   = arena.On | arena.Flat | arena.Timed
+	sometimes = arena.On | arena.Flat | arena.Sampled
+	counting  = arena.On | arena.Flat
+)
+
+func spotOf(id uint32, calls uint64, setting arena.Probe, now float64, looks ...*session.Look) spotCost {
+	return spotCost{SpotUse: session.SpotUse{ID: id, Setting: setting, Looks: looks}, calls: calls, now: now, sampled: 10, counted: 5}
+}
+
+// TestThin: the most expensive spots of a look are thinned first, only as far as the budget asks, and no
 // call stops being counted.
 func TestThin(t *testing.T) {
-	const exact, sampled = arena.On | arena.Flat | arena.Timed, arena.On | arena.Flat | arena.Sampled
-	spot := func(id uint32, calls uint64, flags arena.Flags, now float64) spotCost {
-		return spotCost{SpotUse: session.SpotUse{ID: id, Setting: arena.Probe{Flags: flags}}, calls: calls, now: now, sampled: 10, counted: 5}
-	}
+	look := &session.Look{}
 	spots := []spotCost{
-		spot(1, 1_000_000, exact, 100),             // 100 ms
-		spot(2, 4_000_000, exact, 100),             // 400 ms
-		spot(3, 2_000_000, sampled, 10),            // 20 ms
-		spot(4, 0, exact, 100),                     // not called
-		spot(5, 9_000_000, arena.On|arena.Flat, 5), // 45 ms, which cannot be less
+		spotOf(1, 1_000_000, arena.Probe{Flags: exactly}, 100, look),                      // 100 ms
+		spotOf(2, 4_000_000, arena.Probe{Flags: exactly}, 100, look),                      // 400 ms
+		spotOf(3, 2_000_000, arena.Probe{Flags: sometimes, Period: thinPeriod}, 10, look), // 20 ms
+		spotOf(4, 0, arena.Probe{Flags: exactly}, 100, look),                              // not called
+		spotOf(5, 9_000_000, arena.Probe{Flags: counting}, 5, look),                       // 45 ms, which cannot be less
+		spotOf(6, 500_000, arena.Probe{Flags: sometimes, Period: 16}, 20, look),           // 10 ms
+		spotOf(7, 100_000, arena.Probe{Flags: exactly | arena.Traced}, 100, look),         // 10 ms, which cannot be less
 	}
 	for _, tt := range []struct {
-		budget float64
-		want   map[uint32]arena.Flags
+		allowed time.Duration
+		want    map[uint32]arena.Flags
 	}{
-		{0.6, map[uint32]arena.Flags{}},
-		{0.25, map[uint32]arena.Flags{2: sampled}},
-		{0.15, map[uint32]arena.Flags{2: sampled, 1: sampled}},
-		{0.05, map[uint32]arena.Flags{2: sampled, 1: sampled, 3: arena.On | arena.Flat}},
+		{600 * time.Millisecond, map[uint32]arena.Flags{}},
+		{250 * time.Millisecond, map[uint32]arena.Flags{2: sometimes}},
+		{170 * time.Millisecond, map[uint32]arena.Flags{2: sometimes, 1: sometimes}},
+		{50 * time.Millisecond, map[uint32]arena.Flags{2: sometimes, 1: sometimes, 3: counting, 6: sometimes}},
 	} {
-		changes, share := thin(append([]spotCost{}, spots...), time.Second, tt.budget)
-		if share < 0.564 || share > 0.566 {
-			t.Errorf("budget %v: the spots cost %v, want 0.565", tt.budget, share)
+		plan := relieve(slices.Clone(spots), nil, float64(tt.allowed))
+		if want := float64(585 * time.Millisecond); plan.total != want {
+			t.Errorf("allowed %v: the spots cost %v ns, want %v", tt.allowed, plan.total, want)
 		}
-		if len(changes) != len(tt.want) {
-			t.Errorf("budget %v: %d changes, want %d", tt.budget, len(changes), len(tt.want))
-		}
-		for _, c := range changes {
-			if want, is := tt.want[c.ID]; !is || c.to.Flags != want || c.to.Flags&arena.On == 0 || want&arena.Sampled != 0 && c.to.Period != thinPeriod {
-				t.Errorf("budget %v: spot %d becomes %+v", tt.budget, c.ID, c.to)
+		have := make(map[uint32]arena.Flags)
+		for _, c := range plan.spots {
+			have[c.ID] = c.to.Flags
+			if c.to.Flags&arena.Sampled != 0 && c.to.Period != thinPeriod {
+				t.Errorf("allowed %v: spot %d becomes %+v", tt.allowed, c.ID, c.to)
 			}
+		}
+		if !maps.Equal(have, tt.want) {
+			t.Errorf("allowed %v: spots become %v, want %v", tt.allowed, have, tt.want)
+		}
+	}
+}
+
+// TestThinnedFirst: the look that costs most for each method that it measures is thinned first. A look
+// with call trees gets less of its own budget, but never too little, and one that measures every call
+// is left alone.
+func TestThinnedFirst(t *testing.T) {
+	one, many, tree, exact := &session.Look{}, &session.Look{}, &session.Look{}, &session.Look{}
+	spots := []spotCost{
+		spotOf(1, 1_000_000, arena.Probe{Flags: exactly}, 40, one, many), // 20 ms for each
+		spotOf(2, 200_000, arena.Probe{Flags: exactly}, 50, many),        // 10 ms
+		spotOf(3, 200_000, arena.Probe{Flags: exactly}, 50, many),        // 10 ms
+	}
+	const millis = 1e6
+	trees := func(cost float64, hooks int) shareCost {
+		return shareCost{look: tree, share: &Share{}, cost: cost * millis, hooks: hooks, allowed: 30 * millis, least: 2 * millis}
+	}
+	for _, tt := range []struct {
+		name    string
+		share   shareCost
+		allowed float64 // ms
+		spots   []uint32
+		tree    float64 // ms that it is allowed; 0 if that does not change
+	}{
+		{"enough", trees(15, 30), 75, nil, 0},
+		{"one method that costs much", trees(15, 30), 70, []uint32{1}, 0},
+		{"a tree with many hooks comes last", trees(15, 30), 25, []uint32{1, 2, 3}, 11},
+		{"a tree with few hooks comes first", trees(25, 1), 84, nil, 24},
+		{"a tree is not cut to nothing", trees(15, 30), 1, []uint32{1, 2, 3}, 2},
+		{"a tree that costs more than it may is cutting already", trees(40, 30), 95, nil, 0},
+		{"an exact tree", shareCost{look: exact, share: &Share{}, cost: 500 * millis, hooks: 9, isFixed: true}, 60, nil, 0},
+	} {
+		plan := relieve(slices.Clone(spots), []shareCost{tt.share}, tt.allowed*millis)
+		var have []uint32
+		for _, c := range plan.spots {
+			have = append(have, c.ID)
+		}
+		left := 0.0
+		for _, c := range plan.shares {
+			left = c.allowed / millis
+		}
+		if !slices.Equal(have, tt.spots) || math.Abs(left-tt.tree) > 1e-6 || (plan.fixed == exact) != tt.share.isFixed {
+			t.Errorf("%s: spots %v, the tree may cost %v ms; want %v and %v ms", tt.name, have, left, tt.spots, tt.tree)
+		}
+	}
+}
+
+// TestLimit: a stated budget is stronger than a usual one, and a look's own limit is none for others.
+func TestLimit(t *testing.T) {
+	having := func(budget float64, isStated bool) *member { return &member{budget: budget, isStated: isStated} }
+	tree := &member{budget: 0.02, share: &Share{}}
+	for _, tt := range []struct {
+		name          string
+		members       []*member
+		budget        float64
+		isStated, has bool
+	}{
+		{"none", nil, 1, false, false},
+		{"a tree", []*member{tree}, 1, false, false},
+		{"the usual one", []*member{tree, having(0.05, false)}, 0.05, false, true},
+		{"a stated one", []*member{having(0.05, false), having(0.2, true), having(0.05, false)}, 0.2, true, true},
+		{"the smallest", []*member{having(0.3, true), having(0.1, true), having(0.05, false)}, 0.1, true, true},
+	} {
+		g := &governor{members: make(map[*session.Look]*member)}
+		for _, m := range tt.members {
+			g.members[&session.Look{}] = m
+		}
+		if budget, isStated, has := g.limit(); budget != tt.budget || isStated != tt.isStated || has != tt.has {
+			t.Errorf("%s: %v, %v, %v; want %v, %v, %v", tt.name, budget, isStated, has, tt.budget, tt.isStated, tt.has)
 		}
 	}
 }

@@ -81,6 +81,7 @@ func (b *budget) govern(ctx context.Context) error {
 		return err
 	}
 	b.run.lock.Lock()
+	b.governor.budget = b.run.Share.Allowance(b.run.Budget)
 	next := b.governor.step(r)
 	b.run.lock.Unlock()
 	if err := b.do(ctx, next, r); err != nil {
@@ -397,6 +398,9 @@ func (b *budget) explain(p *cct.Profile, v view) {
 		p.Quiet = append(p.Quiet, q)
 	}
 	note := func(format string, args ...any) { p.Notes = append(p.Notes, fmt.Sprintf(format, args...)) }
+	if allowed := b.run.Share.Allowance(b.run.Budget); allowed < b.run.Budget {
+		note("the budget for the hooks of all commands at this JVM allowed this profile %s of the program's CPU time in the end, so it shows less than alone", format.Percent(allowed))
+	}
 	if b.governor.denied {
 		note("some callees have no hooks, because installing more would exceed the budget (--timing exact installs all)")
 	}

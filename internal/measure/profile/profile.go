@@ -39,18 +39,19 @@ const (
 // Options say what to profile, and how. Zero values are the defaults.
 type Options struct {
 	PID      int
-	Roots    []string      // patterns of the root methods
-	Scheme   Scheme        // "" is the one that costs the target less
-	Timing   cct.Timing    // "" is cct.Auto
-	Period   uint32        // of cct.Sampled: of this number of calls, one is timed; 0 is DefaultPeriod
-	Budget   float64       // of cct.Auto: the part of the program's time that may be taken; 0 is DefaultBudget
-	Duration time.Duration // 0 goes on until Calls, or until the context ends
-	Calls    uint64        // of the root; 0 is no limit
-	Into     []string      // patterns of classes to follow although they would be skipped
-	Skip     []string      // patterns of classes not to follow, besides the JDK's
-	Settle   time.Duration // how long to wait at most until the program runs as before it got hooks; Duration begins then
-	Whole    bool          // figures cover the whole run, also the time in which putting hooks in slowed the program
-	Wait     time.Duration // how long a first call waits at most for its callees' hooks; 0 is DefaultWait
+	Roots    []string        // patterns of the root methods
+	Scheme   Scheme          // "" is the one that costs the target less
+	Timing   cct.Timing      // "" is cct.Auto
+	Period   uint32          // of cct.Sampled: of this number of calls, one is timed; 0 is DefaultPeriod
+	Budget   float64         // of cct.Auto: the part of the program's time that may be taken; 0 is DefaultBudget
+	Duration time.Duration   // 0 goes on until Calls, or until the context ends
+	Calls    uint64          // of the root; 0 is no limit
+	Into     []string        // patterns of classes to follow although they would be skipped
+	Skip     []string        // patterns of classes not to follow, besides the JDK's
+	Share    *overhead.Share // of the one budget of the JVM; may be nil
+	Settle   time.Duration   // how long to wait at most until the program runs as before it got hooks; Duration begins then
+	Whole    bool            // figures cover the whole run, also the time in which putting hooks in slowed the program
+	Wait     time.Duration   // how long a first call waits at most for its callees' hooks; 0 is DefaultWait
 	session.Settings
 
 	// Started is called once hooks are on or, where no root class is loaded yet, once Sonde
@@ -170,6 +171,11 @@ func Run(ctx context.Context, options Options) (*cct.Profile, error) {
 		return nil, err
 	}
 	defer func() { _ = r.session.Release() }()
+	own := r.Budget
+	if r.Timing != cct.Auto {
+		own = 0
+	}
+	defer r.Share.Join(r.session, own)()
 	r.library = jimage.OpenLibrary(r.session.JVM().Image)
 	defer func() { _ = r.library.Close() }()
 	defer r.peek.stop(ctx)
@@ -421,6 +427,24 @@ func (r *run) enter(stage Stage) {
 	r.report()
 }
 
+// recordShare records what the hooks have cost so far.
+func (r *run) recordShare(threads []arena.Thread) {
+	var calls uint64
+	for _, s := range sumByMethod(threads, 0) {
+		calls += uint64(s.calls)
+	}
+	hooks := 0
+	r.lock.Lock()
+	if r.budget != nil {
+		hooks = r.budget.governor.hooksOn()
+	}
+	r.lock.Unlock()
+	if r.budget == nil {
+		hooks = len(r.session.Methods())
+	}
+	r.Share.Set(calls, price(r.calibrator.Calibration(), threads, time.Since(r.began).Seconds()), hooks)
+}
+
 func (r *run) report() {
 	if r.Progress == nil {
 		return
@@ -439,6 +463,7 @@ func (r *run) report() {
 		if threads, err := r.session.Threads(); err == nil {
 			p.RootCalls, _ = r.rootCalls()
 			p.Waited, p.Steady = waited(threads), r.steady(threads)
+			r.recordShare(threads)
 			if p.Stage == Waiting && p.RootCalls > 0 {
 				p.Stage = Running
 			}

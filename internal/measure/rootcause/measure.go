@@ -284,7 +284,7 @@ func (s *search) measureInSlices(ctx context.Context, group []*subject, level in
 		if slices >= minSlices && isEnough(group, s.PeriodCalls, time.Since(on)) {
 			break
 		}
-		if rest := restAfter(s.spent(group)-before, s.Budget*s.use(), time.Since(begun)); rest > 0 {
+		if rest := restAfter(s.spent(group)-before, s.Share.Allowance(s.Budget)*s.use(), time.Since(begun)); rest > 0 {
 			if err := s.allOff(ctx); err != nil {
 				return err
 			}
@@ -521,6 +521,11 @@ func (s *search) read(group []*subject) {
 			one.measured.Over += time.Since(one.since)
 		}
 	}
+	var calls uint64
+	for _, one := range s.order {
+		calls += one.calls
+	}
+	s.Share.Set(calls, s.spent(s.order), len(s.on))
 }
 
 // sum sets what a subject's hook has measured, without the time that measuring took.

@@ -32,12 +32,13 @@ type Options struct {
 	PID int
 	session.Settings
 
-	Hot    float64  // share of samples from which on a method is a hot spot
-	Top    int      // how many methods are taken if none is hot
-	Levels int      // how far up at most
-	Until  []string // packages (with dots) at whose first method a path ends
-	Hooks  int      // how many methods may have live hooks at the same time
-	Budget float64  // part of the program's time that live hooks may take
+	Hot    float64         // share of samples from which on a method is a hot spot
+	Top    int             // how many methods are taken if none is hot
+	Levels int             // how far up at most
+	Until  []string        // packages (with dots) at whose first method a path ends
+	Hooks  int             // how many methods may have live hooks at the same time
+	Budget float64         // part of the program's time that live hooks may take
+	Share  *overhead.Share // of the one budget of the JVM; may be nil
 
 	// A measuring period ends with enough calls of each method, or when its time is up.
 	PeriodCalls uint64
@@ -91,11 +92,12 @@ type Progress struct {
 // A search is one search under way.
 type search struct {
 	Options
-	session *session.Look // nil until the first climb
-	began   time.Time
-	stage   Stage
-	first   cost.Reading // before the first hook
-	last    cost.Reading // at the last check of the compilers
+	session     *session.Look // nil until the first climb
+	leaveBudget func()        // of all looks at the JVM; set with the session
+	began       time.Time
+	stage       Stage
+	first       cost.Reading // before the first hook
+	last        cost.Reading // at the last check of the compilers
 
 	// Samples.
 	sampler    *sampler.Sampler
@@ -202,6 +204,7 @@ func (s *search) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	s.leaveBudget = s.Share.Join(s.session, s.Budget)
 	if err := s.session.Discover(0); err != nil { // callers are reported, and no call waits
 		return err
 	}
@@ -232,6 +235,7 @@ func (s *search) closeSession(ctx context.Context) error {
 	if s.session == nil {
 		return nil
 	}
+	s.leaveBudget()
 	s.computeCost()
 	hooked := s.session.Classes()
 	farewell, err := s.session.Close(ctx)
