@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
@@ -38,6 +39,7 @@ type applyCommand struct {
 	duration   time.Duration
 	interval   time.Duration
 	paced      bool // --interval was given
+	flags      *pflag.FlagSet
 	json       bool
 	outputs    []string // for traces
 	keep       int      // how many traces
@@ -57,6 +59,7 @@ func newApply(s streams) *cobra.Command {
 		},
 	}
 	flags := command.Flags()
+	c.flags = flags
 	flags.StringVarP(&c.file, "file", "f", "", "`FILE` of probes; - reads standard input")
 	flags.BoolVar(&c.dryRun, "dry-run", false, "show what would change without changing anything")
 	flags.BoolVar(&c.yes, "yes", false, "do not ask before changes")
@@ -174,7 +177,11 @@ func (c *applyCommand) apply(ctx context.Context, jvm *process.JVM) error {
 func (c *applyCommand) hold(ctx context.Context, jvm *process.JVM) error {
 	switch {
 	case c.streams.look == nil && c.useService && !c.noService:
-		return c.runInService(ctx, delegated{kind: "apply", pid: c.pid, options: c.options(), background: c.background, json: c.json})
+		options, err := c.options()
+		if err != nil {
+			return err
+		}
+		return c.runInService(ctx, delegated{kind: "apply", pid: c.pid, options: options, background: c.background, json: c.json})
 	case c.background:
 		return errNoBackground
 	}
@@ -182,21 +189,10 @@ func (c *applyCommand) hold(ctx context.Context, jvm *process.JVM) error {
 }
 
 // options returns the options of the look that the service runs.
-func (c *applyCommand) options() map[string]any {
-	options := map[string]any{
-		probesProperty: string(c.set.YAML()), titleFlag: c.title, "for": c.duration.String(), "keep": c.keep, "force": c.force, "left": c.listLeft,
-	}
-	if c.paced {
-		options["interval"] = c.interval.String()
-	}
-	if len(c.outputs) > 0 {
-		options["output"], _ = absolute(c.outputs) // a working directory that is gone has no files either
-	}
-	if c.budget > 0 {
-		options["budget"] = strconv.FormatFloat(c.budget, 'g', -1, 64)
-	}
-	c.cache.addOptions(options)
-	return options
+func (c *applyCommand) options() (map[string]any, error) {
+	options, err := kindOf("apply").options(c.flags, nil)
+	options[probesProperty], options[titleFlag] = string(c.set.YAML()), c.title
+	return options, err
 }
 
 // An appliedLook is a sonde apply that runs in the service.

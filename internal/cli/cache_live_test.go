@@ -1,11 +1,12 @@
 package cli
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
+	"reflect"
 	"strconv"
 	"strings"
 	"syscall"
@@ -158,16 +159,34 @@ func TestLiveCacheWrong(t *testing.T) {
 	end()
 }
 
-// TestLooksHaveTheCache passes the flags of the cache on to the service.
-func TestLooksHaveTheCache(t *testing.T) {
-	c := &applyCommand{set: &probeset.Set{}}
-	c.cache = cacheFlags{share: "group", cacheDirFlags: cacheDirFlags{dir: "/d", trust: []string{"a", "b"}}}
-	options := c.options()
-	if options["cache"] != "/d" || options["cache-share"] != "group" || !slices.Equal(options["cache-trust"].([]string), []string{"a", "b"}) {
-		t.Error(options)
-	}
-	c.cache = cacheFlags{none: true}
-	if options := c.options(); options["no-cache"] != true {
-		t.Error(options)
+// TestOptionsOfApply: flags of sonde apply, and of attach --weave, become options of the look, with what the
+// environment says of the cache. Other flags do not.
+func TestOptionsOfApply(t *testing.T) {
+	for _, tt := range []struct {
+		name, variable string
+		args           []string
+		want           map[string]any
+	}{
+		{"apply", "", nil, map[string]any{}},
+		{"apply", "", []string{"--cache", "/d", "--cache-share", "group", "--cache-trust", "a,b", "--yes", "--for", "1m", "--left"},
+			map[string]any{"cache": "/d", "cache-share": "group", "cache-trust": []string{"a", "b"}, "for": "1m0s", "left": json.RawMessage("true")}},
+		{"apply", "/d", []string{"--no-cache", "--budget", "3%"}, map[string]any{"no-cache": json.RawMessage("true"), "budget": "3%"}},
+		{"apply", cacheOff, nil, map[string]any{"no-cache": true}},
+		{"attach", "/d", []string{"--weave", "--pack", "p", "--interval", "2s", "--force"},
+			map[string]any{"cache": "/d", "interval": "2s", "force": json.RawMessage("true")}},
+	} {
+		t.Setenv(cacheVariable, tt.variable)
+		command := newApply(streams{})
+		if tt.name == "attach" {
+			command = newAttach(streams{})
+		}
+		if err := command.ParseFlags(tt.args); err != nil {
+			t.Fatal(err)
+		}
+		c := &applyCommand{flags: command.Flags(), set: &probeset.Set{}, title: "t"}
+		tt.want[probesProperty], tt.want[titleFlag] = string(c.set.YAML()), "t"
+		if have, err := c.options(); err != nil || !reflect.DeepEqual(have, tt.want) {
+			t.Errorf("sonde %s %v: %v, %v; want %v", tt.name, tt.args, have, err, tt.want)
+		}
 	}
 }

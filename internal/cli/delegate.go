@@ -43,6 +43,9 @@ func addServiceFlags(command *cobra.Command) {
 // delegate makes the service run a command that looks at a running JVM, and reports whether it
 // has.
 func (s streams) delegate(cmd *cobra.Command, args []string) (done bool, err error) {
+	if s.isCheck {
+		return true, nil
+	}
 	kind := kindOf(cmd.Name())
 	if kind == nil || kind.name == "apply" || s.look != nil { // apply asks first
 		return false, nil
@@ -55,7 +58,7 @@ func (s streams) delegate(cmd *cobra.Command, args []string) (done bool, err err
 		}
 		return false, nil
 	}
-	options, err := kind.options(cmd, args)
+	options, err := kind.options(cmd.Flags(), args)
 	if err != nil {
 		return false, err
 	}

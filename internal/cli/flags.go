@@ -276,23 +276,6 @@ func (l *cacheFlags) resolved() cacheFlags {
 	return r
 }
 
-// addOptions adds the flags to the options of a look.
-func (l *cacheFlags) addOptions(options map[string]any) {
-	r := l.resolved()
-	if r.share != "" {
-		options["cache-share"] = r.share
-	}
-	if len(r.trust) > 0 {
-		options["cache-trust"] = r.trust
-	}
-	if r.none {
-		options["no-cache"] = true
-	}
-	if r.dir != "" {
-		options["cache"] = r.dir
-	}
-}
-
 // openCache opens the cache; nil without one. Problems with it are reported, and it is then
 // not used. The function that ends its use must be called when the hooks are out: the last
 // entries may still be on their way to the disk.
@@ -303,17 +286,25 @@ func (l *cacheFlags) openCache(s streams, notice func(string)) (*cache.Cache, fu
 	return l.openIn(nil, notice)
 }
 
-// openIn opens the cache for a look, or a request, that a service runs; nil for another command.
-func (l *cacheFlags) openIn(h *host, notice func(string)) (*cache.Cache, func(), error) {
+// check checks the flags, and returns the options of the cache.
+func (l *cacheFlags) check() (o cache.Options, err error) {
 	if l.none && l.dir != "" {
-		return nil, nil, usage("--cache and --no-cache cannot be used together")
+		return o, usage("--cache and --no-cache cannot be used together")
 	}
-	o, err := l.options()
-	if err != nil {
-		return nil, nil, err
+	if o, err = l.options(); err != nil {
+		return o, err
 	}
 	if o.Sharing, err = cache.ParseSharing(l.share); err != nil {
-		return nil, nil, usage("--cache-share: %w", err)
+		return o, usage("--cache-share: %w", err)
+	}
+	return o, nil
+}
+
+// openIn opens the cache for a look, or a request, that a service runs; nil for another command.
+func (l *cacheFlags) openIn(h *host, notice func(string)) (*cache.Cache, func(), error) {
+	o, err := l.check()
+	if err != nil {
+		return nil, nil, err
 	}
 	if l.none || l.dir == "" && os.Getenv(cacheVariable) == cacheOff {
 		return nil, func() {}, nil

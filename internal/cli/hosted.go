@@ -47,7 +47,7 @@ var lookKinds = []lookKind{
 }
 
 // Flags that are no options of a look, because the service or the client has them.
-var clientFlags = []string{"help", "json", backgroundFlag, noServiceFlag, "start", "agent-dir", "dry-run", "yes", "end", "file"}
+var clientFlags = []string{"help", "json", backgroundFlag, noServiceFlag, "start", "agent-dir", "dry-run", "yes", "end", "file", "weave", "pack"}
 
 // pathFlags name files. The service has another working directory.
 var pathFlags = []string{"output", "prometheus", "cache"}
@@ -153,14 +153,15 @@ func (k *lookKind) args(r service.Request) []string {
 	return append(append(args, "--"), methods...)
 }
 
-// options returns the options of a command line whose flags are parsed, as a look has them.
-func (k *lookKind) options(command *cobra.Command, args []string) (map[string]any, error) {
+// options returns the options of a command line whose flags are parsed, as a look has them. The
+// command may be another one that has flags of this kind of look.
+func (k *lookKind) options(flags *pflag.FlagSet, args []string) (map[string]any, error) {
 	options := make(map[string]any)
 	if k.methods != "" {
 		options[k.methods] = args[1:]
 	}
 	var failed error
-	command.Flags().Visit(func(flag *pflag.Flag) {
+	flags.Visit(func(flag *pflag.Flag) {
 		if slices.Contains(clientFlags, flag.Name) {
 			return
 		}
@@ -172,8 +173,16 @@ func (k *lookKind) options(command *cobra.Command, args []string) (map[string]an
 		}
 		options[flag.Name] = value
 	})
-	if named := os.Getenv(cacheVariable); named != "" && command.Flags().Lookup("cache") != nil && !command.Flags().Changed("cache") && !command.Flags().Changed("no-cache") {
-		(&cacheFlags{}).addOptions(options)
+	_, isNamed := options["cache"]
+	_, isOff := options["no-cache"]
+	if k.name != "hot" && !isNamed && !isOff { // hot weaves nothing
+		cache := (&cacheFlags{}).resolved()
+		if cache.dir != "" {
+			options["cache"] = cache.dir
+		}
+		if cache.none {
+			options["no-cache"] = true
+		}
 	}
 	return options, failed
 }
@@ -236,6 +245,35 @@ func newHost() *host {
 // Commands implements service.Runner.
 func (h *host) Commands() []service.Command { return h.commands }
 
+// Check implements service.Runner.
+func (h *host) Check(r service.Request) error {
+	var messages strings.Builder
+	last := &lastError{to: &messages}
+	s := streams{in: strings.NewReader(probesOf(r)), out: io.Discard, err: last, isCheck: true}
+	if run(context.Background(), kindOf(r.Kind).args(r), s) == exitOK {
+		_, err := cacheOf(r).check()
+		return err
+	}
+	if text := last.text(); text != "" {
+		return errors.New(text)
+	}
+	return errors.New(strings.Join(strings.Split(strings.TrimSpace(messages.String()), "\n"), "; ")) // a file of probes has a line for each problem
+}
+
+func probesOf(r service.Request) (probes string) {
+	_ = json.Unmarshal(r.Options[probesProperty], &probes) // its type is checked before
+	return probes
+}
+
+// cacheOf returns the options of a request about the cache.
+func cacheOf(r service.Request) *cacheFlags {
+	var l cacheFlags
+	for name, into := range map[string]any{"cache": &l.dir, "cache-share": &l.share, "cache-trust": &l.trust, "no-cache": &l.none} {
+		_ = json.Unmarshal(r.Options[name], into) // its type is checked before
+	}
+	return &l
+}
+
 // Run implements service.Runner.
 func (h *host) Run(ctx context.Context, look *service.Look, r service.Request) (exit int, why string) {
 	defer func() {
@@ -245,10 +283,8 @@ func (h *host) Run(ctx context.Context, look *service.Look, r service.Request) (
 		}
 	}()
 	messages := &lastError{to: look.Messages()}
-	var probes string
-	_ = json.Unmarshal(r.Options[probesProperty], &probes) // checked before
 	s := streams{
-		in: strings.NewReader(probes), out: look.Report(!r.Text), err: messages, width: look.Terminal().Width,
+		in: strings.NewReader(probesOf(r)), out: look.Report(!r.Text), err: messages, width: look.Terminal().Width,
 		look: &hostedLook{Look: look, host: h},
 	}
 	exit = run(ctx, kindOf(r.Kind).args(r), s)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/sonde-jvm/sonde/agent"
 	"github.com/sonde-jvm/sonde/internal/classes/archive"
@@ -166,6 +167,7 @@ func runWatched(ctx context.Context, s streams, words []string, file, agentDir s
 	defer reportLeft()
 	c := &applyCommand{
 		targetFlags: targetFlags{streams: streams{in: s.in, out: s.err, err: s.err, useService: s.useService}, usualBudget: overhead.Usual}, title: file, set: set, interval: time.Second, keep: usualKeep,
+		flags: pflag.NewFlagSet("", pflag.ContinueOnError),
 	}
 	err = withFirstJVM(ctx, program, func(ctx context.Context, jvm *process.JVM) error {
 		c.pid = jvm.PID

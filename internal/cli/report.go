@@ -452,6 +452,7 @@ func newAttach(s streams) *cobra.Command {
 		RunE:    checkAndRun(c),
 	}
 	flags := command.Flags()
+	c.flags = flags
 	flags.StringVar(&c.pack, "pack", "", "`FILE` of the pack, if the path that the JVM reports cannot be read")
 	flags.BoolVar(&c.once, "once", false, "show everything since the program began, and end")
 	flags.Var(span(&c.interval, time.Second, leastInterval, 0), "interval", "length of each reporting interval")

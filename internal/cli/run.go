@@ -75,6 +75,7 @@ type streams struct {
 
 	useService bool        // live commands run in the service
 	look       *hostedLook // nil unless the command runs in the service
+	isCheck    bool        // the command line is only checked
 }
 
 // outWidth returns the columns of out; 0 if it is no terminal.

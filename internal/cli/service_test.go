@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"flag"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/sonde-jvm/sonde/internal/service"
@@ -35,5 +36,37 @@ func TestAPI(t *testing.T) {
 	want, err := os.ReadFile(apiFile)
 	if err != nil || !bytes.Equal(have.Bytes(), want) {
 		t.Errorf("docs/formats/service.json does not describe the service (%v): go test ./internal/cli -run TestAPI -update-api writes it", err)
+	}
+}
+
+// TestWrongOptions: the service refuses a request with an option that the command would refuse.
+func TestWrongOptions(t *testing.T) {
+	h := newHost()
+	for _, tt := range []struct{ kind, body, want string }{
+		{"count", `{"methods":["a.**"],"sort":"beauty"}`, "--sort"},
+		{"count", `{"methods":["a..b"]}`, "a..b"},
+		{"count", `{"methods":[]}`, "missing"},
+		{"count", `{"methods":["a.**"],"budget":"7"}`, `--budget "7": must be a share, such as 2% or 0.02`},
+		{"count", `{"methods":["a.**"],"cache-share":"all"}`, "--cache-share"},
+		{"trace", `{"methods":["a.b"],"when":"$1 >"}`, "--when"},
+		{"profile", `{"root":["a.b"],"timing":"exact","budget":"1%"}`, "--budget needs --timing auto"},
+		{"profile", `{}`, "--root"},
+		{"walk", `{"until":["a b"]}`, "is not a package"},
+		{"hot", `{"flame":"x.txt"}`, "must end in .html"},
+		{"observe", `{"for":"1h30m"}`, "--for"},
+		{"callees", `{"methods":["a.b"],"hooks":5}`, "--hooks needs --watch"},
+		{"apply", `{"probes":"version: 1\nprobes:\n  - name: x\n    level: beauty\n"}`, "beauty"},
+	} {
+		request := service.Request{Kind: tt.kind, PID: 1}
+		if err := json.Unmarshal([]byte(tt.body), &request.Options); err != nil {
+			t.Fatal(err)
+		}
+		if err := h.Check(request); err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s %s: %v, want one line with %s", tt.kind, tt.body, err, tt.want)
+		}
+	}
+	right := service.Request{Kind: "count", PID: 1, Options: map[string]json.RawMessage{"methods": json.RawMessage(`["a.**"]`), "duration": json.RawMessage(`"1s"`)}}
+	if err := h.Check(right); err != nil {
+		t.Errorf("a request without a fault: %v", err)
 	}
 }

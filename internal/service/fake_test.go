@@ -58,6 +58,14 @@ func (f *fake) Commands() []Command {
 	}
 }
 
+// Check refuses a word that a command would refuse.
+func (f *fake) Check(request Request) error {
+	if string(request.Options["sort"]) == `"beauty"` {
+		return errors.New("--sort \"beauty\": must be one of calls, total")
+	}
+	return nil
+}
+
 type counted struct {
 	Calls int `json:"calls"`
 }

@@ -39,8 +39,10 @@ import (
 type Runner interface {
 	// Commands returns the commands that can be looks.
 	Commands() []Command
+	// Check checks the values of options, whose names and types are checked already.
+	Check(request Request) error
 	// Run runs a command until it ends or ctx is cancelled, and returns its exit code, and why
-	// it has no result. Options are checked against the command's properties.
+	// it has no result. The request is checked.
 	Run(ctx context.Context, look *Look, request Request) (exit int, why string)
 	Host
 }
@@ -613,7 +615,10 @@ func (s *Service) readRequest(r *http.Request) (request Request, err error) {
 	if request.PID <= 0 {
 		return request, errors.New("pid is missing: the process number of the JVM")
 	}
-	return request, command.check(request.Options)
+	if err := command.check(request.Options); err != nil {
+		return request, err
+	}
+	return request, s.Runner.Check(request)
 }
 
 // readBody reads the body to its end: only then the server notices that the client has gone.

@@ -319,6 +319,7 @@ func TestRefusals(t *testing.T) {
 		{"no pid", "POST", count, `{"methods": ["a.B.c"]}`, 400, "pid is missing"},
 		{"pid null", "POST", count, `{"pid": null, "methods": ["a.B.c"]}`, 400, "pid is missing"},
 		{"pid 0", "POST", count, `{"pid": 0, "methods": ["a.B.c"]}`, 400, "pid is missing"},
+		{"a value that the command refuses", "POST", count, `{"pid": 1, "sort": "beauty", "methods": ["a.B.c"]}`, 400, "--sort"},
 		{"pid text", "POST", count, `{"pid": "1", "methods": ["a.B.c"]}`, 400, "pid must be of the type integer"},
 		{"pid fraction", "POST", count, `{"pid": 1.5, "methods": ["a.B.c"]}`, 400, "pid must be of the type integer"},
 		{"background text", "POST", count, `{"pid": 1, "background": "yes", "methods": ["a.B.c"]}`, 400, "background must be of the type boolean"},
