@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -29,6 +30,16 @@ type history struct {
 	dir    string
 	limits limits
 	now    func() time.Time
+
+	lock sync.Mutex
+	kept map[int]*keptLook // looks that have ended, as they were read; what is kept of them does not change
+}
+
+// A keptLook is a look that has ended.
+type keptLook struct {
+	about   Description
+	changed time.Time // its directory, when it was read: other services may remove it, and use its number again
+	size    int64     // in bytes; 0 until it is asked for
 }
 
 const (
@@ -163,17 +174,37 @@ func (e *NoLookError) Error() string {
 	return fmt.Sprintf("there is no look %d: sonde looks lists them", e.Number)
 }
 
-// all returns what is kept, the newest first.
+// all returns what is kept, the newest first. The description of a look that has ended is read once.
 func (h *history) all() (all []Description) {
-	numbers, err := h.numbers()
+	entries, err := os.ReadDir(h.dir)
 	if err != nil {
 		return nil
 	}
-	for _, number := range slices.Backward(numbers) {
-		if about, err := h.look(number); err == nil {
-			all = append(all, about)
+	h.lock.Lock()
+	defer h.lock.Unlock()
+	kept := make(map[int]*keptLook)
+	for _, entry := range entries {
+		number, err := strconv.Atoi(entry.Name())
+		info, gone := entry.Info()
+		if err != nil || number <= 0 || gone != nil {
+			continue
+		}
+		if known := h.kept[number]; known != nil && known.changed.Equal(info.ModTime()) {
+			kept[number] = known
+			all = append(all, known.about)
+			continue
+		}
+		about, err := h.look(number)
+		if err != nil {
+			continue
+		}
+		all = append(all, about)
+		if about.State != Running {
+			kept[number] = &keptLook{about: about, changed: info.ModTime()}
 		}
 	}
+	h.kept = kept
+	slices.SortFunc(all, func(a, b Description) int { return b.Number - a.Number })
 	return all
 }
 
@@ -232,7 +263,14 @@ func (h *history) pruneUnknown() {
 	}
 }
 
+// size returns the bytes that are kept of a look.
 func (h *history) size(number int) (size int64) {
+	h.lock.Lock()
+	defer h.lock.Unlock()
+	known := h.kept[number]
+	if known != nil && known.size > 0 {
+		return known.size
+	}
 	entries, err := os.ReadDir(h.path(number))
 	if err != nil {
 		return 0
@@ -241,6 +279,9 @@ func (h *history) size(number int) (size int64) {
 		if info, err := entry.Info(); err == nil {
 			size += info.Size()
 		}
+	}
+	if known != nil {
+		known.size = size
 	}
 	return size
 }

@@ -1,9 +1,11 @@
 package service
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -194,6 +196,39 @@ func TestHalfMade(t *testing.T) {
 		t.Errorf("the list has %+v", all)
 	}
 	k.check("half made", 1, 2)
+}
+
+// TestEndedIsReadOnce: a list of looks reads only descriptions that may have changed.
+func TestEndedIsReadOnce(t *testing.T) {
+	k := newKept(t, plenty)
+	k.add(Ended, 1, time.Minute)
+	k.add(Ended, 1, time.Minute)
+	running := k.add(Running, 1, 0)
+	states := func() (states []State) {
+		for _, about := range k.all() {
+			states = append(states, about.State)
+		}
+		return states
+	}
+	if have, want := states(), []State{Running, Ended, Ended}; !slices.Equal(have, want) {
+		t.Errorf("the list has %v, want %v", have, want)
+	}
+	for number := range 3 { // in place, so that the directory does not change
+		if err := os.WriteFile(k.path(number+1, aboutFile), []byte(`{"number":3,"state":"running"}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	running()
+	if have, want := states(), []State{Lost, Ended, Ended}; !slices.Equal(have, want) {
+		t.Errorf("when one has ended, the list has %v, want %v", have, want)
+	}
+	later := k.now().Add(time.Hour)
+	if err := errors.Join(os.Chtimes(k.path(1), later, later), os.RemoveAll(k.path(2))); err != nil {
+		t.Fatal(err)
+	}
+	if have, want := states(), []State{Lost, Lost}; !slices.Equal(have, want) {
+		t.Errorf("when another service has made one and removed one, the list has %v, want %v", have, want)
+	}
 }
 
 // TestLimitsOfService: a service applies the limits when it starts and when a look ends.
