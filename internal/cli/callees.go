@@ -85,7 +85,7 @@ func (c *calleesCommand) run(ctx context.Context) error {
 	defer ignoreBrokenPipe()()
 	say := func(format string, args ...any) { _, _ = fmt.Fprintf(c.err, format+"\n", args...) }
 	c.Notice, c.In = c.note, c.sessions()
-	c.ready()
+	c.Entered = c.ready
 	c.Waiting = func(text string) { say("%s", text) }
 	c.Watching = func(methods int) {
 		say("hooks in %s, for %s", format.Count(methods, "method", "methods"), format.Duration(c.Watch))

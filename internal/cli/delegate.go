@@ -206,8 +206,16 @@ func (s streams) startInBackground(ctx context.Context, client *service.Client, 
 			return err
 		case event.Name == service.EventMessage:
 			_, _ = io.WriteString(s.err, textOf(event))
-		case event.Name == service.EventEnd:
-			return endedLook(event)
+		case event.Name == service.EventEnd: // before it was ready
+			if err := endedLook(event); err != nil {
+				return err
+			}
+			if d.json {
+				_, err := fmt.Fprintf(s.out, "%s\n", event.Data)
+				return err
+			}
+			_, err := fmt.Fprintf(s.out, "look %d of process %d has ended: sonde show %d prints its result\n", look.Number, d.pid, look.Number)
+			return err
 		case event.Name == service.EventReady:
 			if d.json {
 				return document.Write(s.out, look)

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -58,6 +59,20 @@ func TestHostCommandsByBothWays(t *testing.T) {
 		}
 	}
 	checkHeldByLooks(t, o, p)
+}
+
+// TestBackgroundIsReadyLate: a command that cannot enter the JVM fails, also with --background.
+func TestBackgroundIsReadyLate(t *testing.T) {
+	t.Parallel()
+	jdk := jvmtest.JDKs(t)[0]
+	classpath, mainClass := jvmtest.Waiting(t, jdk)
+	jvm := jvmtest.Start(t, jdk, jvmtest.Launch{Args: []string{"-XX:+DisableAttachMechanism", "-cp", classpath, mainClass, "x"}})
+	o := newOwnService(t, "sonde", ownDirectory(t))
+	for _, args := range [][]string{{"callees", strconv.Itoa(jvm.PID), mainClass + ".main"}, {"observe", strconv.Itoa(jvm.PID)}} {
+		if code, out, stderr := o.run(t, append(args, "--background")...); code != exitError || out != "" || !strings.HasPrefix(stderr, "sonde: ") {
+			t.Errorf("sonde %v --background of a JVM that cannot be entered: exit code %d: %s%s", args, code, out, stderr)
+		}
+	}
 }
 
 // checkHeldByLooks: with the service, the doctor knows that a JVM in which looks are can have more, and undo

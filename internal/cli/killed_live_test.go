@@ -170,6 +170,25 @@ func TestStopWithoutParent(t *testing.T) {
 	}
 }
 
+// TestCommandAfterAKill: a command waits until the agent of a service that was just killed has left.
+func TestCommandAfterAKill(t *testing.T) {
+	t.Parallel()
+	p := startLooked(t, jvmtest.JDKs(t)[0])
+	o := newOwnService(t, "sonde", ownDirectory(t))
+	for _, how := range []string{"--no-service", "--left"} { // by itself, and in the next service
+		if code, _, stderr := o.run(t, "count", p.pid, "looked.**", "java.util.**", "--timing", "none", "--background"); code != exitOK {
+			t.Fatal(stderr)
+		}
+		if err := syscall.Kill(o.process(), syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		code, out, stderr := o.run(t, "count", p.pid, "looked.Looked$Pay.*", "--duration", "10ms", how)
+		if code != exitOK || strings.Contains(stderr, "is held by") {
+			t.Errorf("sonde count %s after a kill: exit code %d: %s%s", how, code, out, stderr)
+		}
+	}
+}
+
 // killPatience is far longer than the lease of an agent.
 const killPatience = 2 * time.Minute
 
@@ -193,7 +212,6 @@ var (
 // has ended, or runs in the next service, where it ends well or finds the agent of the first one.
 var whatHappened = regexp.MustCompile(`^sonde: (the service has ended; the agents in its JVMs remove its hooks by themselves` +
 	`|the service could not be started: it was killed \(signal: killed\); --no-service runs the command without it` +
-	`|process \d+ is held by sonde serve, process \d+: wait, or free it with sonde undo \d+` +
 	`|interrupted before the hooks were in place: nothing was measured; nothing is left in the JVM)`)
 
 // TestKilledAtAnyMoment kills the service, a command in a terminal, or both, while that command

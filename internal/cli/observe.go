@@ -166,7 +166,6 @@ func (c *observeCommand) run(ctx context.Context) error {
 	defer ignoreBrokenPipe()()
 	view := &observeView{observeCommand: c, progressView: newBulletin(c.streams, c.json), began: time.Now()}
 	c.Notice, c.Progress, c.Waiting, c.In = view.remark, view.progress, view.waiting, c.sessions()
-	c.ready()
 	var t *suggest.Trial
 	p, err := withProgress(view.progressView, &c.cache, func(opened *cache.Cache) (p *suggest.Proposal, err error) {
 		c.Cache = opened
@@ -252,6 +251,7 @@ type observeView struct {
 
 // progress is called by the observation, on its own goroutine.
 func (v *observeView) progress(p suggest.Progress) {
+	v.observeCommand.ready() // the first call comes when samples are taken
 	line := fmt.Sprintf("%s: %s", format.ShortDuration(time.Since(v.began)), p.Stage)
 	sampling, counting := v.Parts()
 	switch p.Stage {

@@ -112,7 +112,7 @@ func (o *Owner) isAlive(processes []process.Process) process.Answer {
 		return p.PID != o.JVM.PID && slices.Contains(p.Numbers, o.Sonde) &&
 			slices.ContainsFunc(p.Arenas, func(name string) bool { return path.Base(name) == path.Base(o.Path) })
 	}
-	hidden := func(p process.Process) bool { return slices.Contains(p.Numbers, o.Sonde) && p.Mounts == "" }
+	hidden := func(p process.Process) bool { return slices.Contains(p.Numbers, o.Sonde) && p.Mounts == "" && !hasEnded(p.PID) }
 	switch {
 	case slices.ContainsFunc(processes, holds):
 		return process.Yes
@@ -120,6 +120,12 @@ func (o *Owner) isAlive(processes []process.Process) process.Answer {
 		return process.Unknown
 	}
 	return process.No
+}
+
+// hasEnded reports whether a process has ended and nobody has read its exit code yet.
+func hasEnded(pid int) bool {
+	stat, err := process.ReadStat(process.Local.Path(pid, "stat"))
+	return err == nil && stat.Ended
 }
 
 // IsInTheWay reports whether a look with these settings cannot begin: the looks of a service
@@ -173,6 +179,77 @@ func (o *Owner) awaitNotice(ctx context.Context) error {
 // long it returns ErrStays.
 func AwaitDeparture(ctx context.Context, jvm *process.JVM, path string) error {
 	return await(ctx, func() (bool, error) { return isUnmapped(jvm, path) })
+}
+
+const (
+	// departureLimit bounds the wait for the agent of a Sonde that was killed. It is longer than a lease.
+	departureLimit = 20 * time.Second
+	// fewTries is how often an agent is asked again that refuses, although nobody is known to hold the JVM:
+	// it has no arena any more, or not yet.
+	fewTries = 10
+)
+
+// A departure is the wait for the agent of a Sonde that was killed.
+type departure struct {
+	pid      int
+	settings *Settings
+	until    time.Time
+	isTold   bool // the user
+	tries    int  // although nobody held the JVM
+}
+
+// next waits for the agent of a dead Sonde, and reports whether the JVM can be asked again. It cannot if a
+// living Sonde holds it, or one of which that is unknown.
+func (d *departure) next(ctx context.Context) bool {
+	jvm, err := process.Local.Inspect(d.pid)
+	if err != nil || ctx.Err() != nil || time.Now().After(d.until) {
+		return false
+	}
+	owners, unreachable, err := Owners(ctx, jvm, false)
+	if err != nil {
+		return false
+	}
+	var leaving []string
+	isHeld := false
+	for _, u := range unreachable {
+		leaving = append(leaving, u.Path)
+		isHeld = isHeld || !errors.Is(u, os.ErrNotExist) // of an agent that leaves, the file goes first
+	}
+	for _, o := range owners {
+		if o.IsInTheWay(d.settings) {
+			isHeld = isHeld || o.Alive != process.No
+			leaving = append(leaving, o.Path)
+		}
+		o.Close()
+	}
+	switch {
+	case isHeld:
+		return false
+	case len(leaving) == 0:
+		d.tries++
+		return d.tries <= fewTries && pauseFor(ctx, checkEvery)
+	case !d.isTold && d.settings.Notice != nil:
+		d.isTold = true
+		d.settings.Notice(fmt.Sprintf("the Sonde that held process %d has ended without removing its hooks: waiting until the agent has removed them", d.pid))
+	}
+	ctx, cancel := context.WithDeadline(ctx, d.until)
+	defer cancel()
+	for _, path := range leaving {
+		if AwaitDeparture(ctx, jvm, path) != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// pauseFor waits, and reports whether the context has not ended.
+func pauseFor(ctx context.Context, long time.Duration) bool {
+	select {
+	case <-time.After(long):
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // isUnmapped reports whether a JVM has unmapped an arena or has exited.

@@ -97,7 +97,20 @@ func Open(ctx context.Context, pid int, settings Settings) (*Look, error) {
 	return s.look(settings), nil
 }
 
-func openSession(ctx context.Context, pid int, settings Settings) (opened *Session, err error) {
+// openSession opens a session. If the JVM is held by a Sonde that was killed, it first waits until the
+// agent of that Sonde has left.
+func openSession(ctx context.Context, pid int, settings Settings) (*Session, error) {
+	wait := departure{pid: pid, settings: &settings, until: time.Now().Add(departureLimit)}
+	for {
+		s, err := tryToOpen(ctx, pid, settings)
+		var held *HeldError
+		if !errors.As(err, &held) || !wait.next(ctx) {
+			return s, err
+		}
+	}
+}
+
+func tryToOpen(ctx context.Context, pid int, settings Settings) (opened *Session, err error) {
 	jvm, err := process.Local.Inspect(pid)
 	if err != nil {
 		return nil, &NoSuchJVM{PID: pid, Cause: err}

@@ -32,6 +32,8 @@ type Options struct {
 	// Redefine makes the JVM redefine classes whose loaders have no file, to see them.
 	Redefine bool
 	session.Settings
+	// Entered is called when the JVM is asked; may be nil.
+	Entered func()
 	// Watching receives how many methods have hooks, once they are on; may be nil.
 	Watching func(methods int)
 }
@@ -97,6 +99,9 @@ func (l *look) enter(ctx context.Context, jvm *process.JVM) (_ *Result, err erro
 		return nil, err
 	}
 	defer func() { _ = l.session.Release() }()
+	if l.Entered != nil {
+		l.Entered()
+	}
 	err = l.ask(ctx, jvm)
 	farewell, closing := l.session.Close(ctx)
 	for _, text := range farewell.Remarks {
