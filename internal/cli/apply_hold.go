@@ -61,6 +61,7 @@ func (r *applyRun) enterSet(ctx context.Context, jvm *process.JVM) error {
 		return err
 	}
 	pace.Rest(ctx)
+	r.announceLoss()
 	holder, report, err := handover.Hold(ctx, r.session, r.set, handover.HolderOptions{
 		Command: r.commandLine(), Notice: r.remark, Explain: unfit, Notes: reportNotes,
 		Ended: func(probe string, why liveprobes.Ending) {

@@ -100,6 +100,7 @@ func (v *liveSession) enter(ctx context.Context, name string, flags arena.Flags,
 		return err
 	}
 	pace.Rest(ctx)
+	v.announceLoss()
 	v.cost = overhead.NewMeter(v.session, flags, period)
 	v.cost.Measure(ctx)
 	if v.applied.set != nil {

@@ -46,6 +46,23 @@ func (v *liveSession) watchPace(ctx context.Context) *overhead.Pace {
 	return overhead.WatchPace(ctx, v.target.pid)
 }
 
+// announceLoss says, before the first class is changed, that this makes an older JVM discard all its
+// compiled code.
+func (v *liveSession) announceLoss() {
+	woven := v.session.Weavings()
+	if v.session.JDK().Feature >= 21 || woven.Woven+woven.Cached > 0 {
+		return
+	}
+	reading, err := v.session.Read()
+	if err != nil {
+		return // the end reports it
+	}
+	if loss := overhead.RecompileLoss(reading.Compiled()); loss >= time.Second {
+		v.screen.say("before JDK 21 the first change of a class makes HotSpot discard all compiled code, unless the program was started with an agent: it will lose about %s of work",
+			format.Duration(loss.Round(100*time.Millisecond)))
+	}
+}
+
 // settle waits until the program runs as before. Then results begin at zero.
 func (v *liveSession) settle(ctx context.Context, pace *overhead.Pace) {
 	if pace == nil {
