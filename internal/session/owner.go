@@ -112,7 +112,9 @@ func (o *Owner) isAlive(processes []process.Process) process.Answer {
 		return p.PID != o.JVM.PID && slices.Contains(p.Numbers, o.Sonde) &&
 			slices.ContainsFunc(p.Arenas, func(name string) bool { return path.Base(name) == path.Base(o.Path) })
 	}
-	hidden := func(p process.Process) bool { return slices.Contains(p.Numbers, o.Sonde) && p.Mounts == "" && !hasEnded(p.PID) }
+	hidden := func(p process.Process) bool {
+		return slices.Contains(p.Numbers, o.Sonde) && p.Mounts == "" && !hasEnded(p.PID)
+	}
 	switch {
 	case slices.ContainsFunc(processes, holds):
 		return process.Yes
