@@ -102,8 +102,8 @@ A method is a hot spot if its share of the samples is at least --hot; if no meth
 the --top hottest are used.
 
 On JDK 17 to 20, starting the recorder makes HotSpot discard all compiled code, so Sonde
-takes thread dumps there. They do not show which overload of a method runs, so no hook
-is put in and all shares come from samples; --sampler recorder starts it anyway.
+takes thread dumps there. They do not show which overload of a method runs, so
+overloaded methods get no hook; --sampler recorder starts it anyway.
 
 The search starts with a hook in the hot method that identifies its callers. Then the
 callers are measured for a --period, calls and time by caller; then their callers, up to
@@ -111,9 +111,11 @@ the entry of a thread, a package of --until, or --levels. All methods that sampl
 stacks show get their hooks in one batch, switched off, so that moving up a level only
 switches hooks: those below are switched off when the next ones go on, never more than
 --hooks at once, and within the --budget. Only callers that no stack has shown need
-another batch. If the hot method is native, or its class is too central to be redefined
-cheaply, it gets no hook: the search starts one level up, and the report says so. At the
-end, all hooks are removed in one batch.
+another batch. If the hot method is native, or changing its class would cost more work
+than the budget allows, it gets no hook: the search starts one level up, and the report
+says so. On JDKs before 21 the first hook makes HotSpot discard all compiled code; in a
+large program that alone is too much, so there are no hooks, and all shares come from
+samples. At the end, all hooks are removed in one batch.
 
 A share is the part of the hot spot's time that came from a caller, with its source: by
 hooks, by samples, or computed from both. The report starts with the cause: the lowest

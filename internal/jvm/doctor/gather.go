@@ -1,11 +1,8 @@
 package doctor
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path"
@@ -35,7 +32,7 @@ type host struct {
 func (h host) gather(ctx context.Context, jvm *process.JVM, asker Asker) Facts {
 	f := Facts{
 		JVM: *jvm, UID: os.Geteuid(), GID: os.Getegid(), Invited: h.Waits(jvm),
-		TracksDependencies: h.tracksDependencies(jvm),
+		TracksDependencies: h.TracksDependencies(jvm),
 	}
 	if asker != nil {
 		f.AskError = f.ask(ctx, asker)
@@ -43,7 +40,7 @@ func (h host) gather(ctx context.Context, jvm *process.JVM, asker Asker) Facts {
 	environment, _ := h.ReadList(jvm.PID, "environ")
 	f.Environment = optionVariables(environment)
 	command, _ := h.ReadList(jvm.PID, "cmdline")
-	f.Agents = findAgents(f.options(command), append(h.MappedFiles(jvm.PID), h.openFiles(jvm.PID)...))
+	f.Agents = findAgents(f.options(command), append(h.MappedFiles(jvm.PID), h.OpenFiles(jvm.PID)...))
 	f.Memory = readMemory(h.groups, h.read(jvm.PID, "cgroup"))
 	f.Tmp, f.Shm = h.place(jvm.PID, "/tmp"), h.place(jvm.PID, "/dev/shm")
 	return f
@@ -84,24 +81,6 @@ func optionVariables(environment []string) map[string]string {
 		}
 	}
 	return found
-}
-
-// openFiles returns the paths of the open files of a process. A JVM keeps jars open, including those of
-// agents loaded later.
-func (h host) openFiles(pid int) []string {
-	folder := h.Path(pid, "fd")
-	entries, err := os.ReadDir(folder)
-	if err != nil {
-		return nil
-	}
-	var files []string
-	for _, entry := range entries {
-		if file, err := os.Readlink(filepath.Join(folder, entry.Name())); err == nil && strings.HasPrefix(file, "/") {
-			files = append(files, file)
-		}
-	}
-	slices.Sort(files)
-	return slices.Compact(files)
 }
 
 // place describes a directory of a process and the file system that holds it.
@@ -189,46 +168,6 @@ func parseProperties(text string) map[string]string {
 		}
 	}
 	return properties
-}
-
-// tracksDependencies reports whether the JVM's library knows a flag that came with JDK 23 and was
-// backported to updates of older releases.
-func (h host) tracksDependencies(jvm *process.JVM) process.Answer {
-	file, err := h.OpenPlainInside(jvm.PID, jvm.Library)
-	if err != nil {
-		return process.Unknown
-	}
-	defer func() { _ = file.Close() }()
-	const largest = 256 << 20
-	switch found, err := contains(io.LimitReader(file, largest), "AlwaysRecordEvolDependencies"); {
-	case err != nil:
-		return process.Unknown
-	case found:
-		return process.Yes
-	}
-	return process.No
-}
-
-// contains searches a stream for a text.
-func contains(r io.Reader, text string) (bool, error) {
-	const piece = 1 << 20
-	buffer := make([]byte, 0, piece+len(text))
-	for {
-		n, err := io.ReadFull(r, buffer[len(buffer):len(buffer)+piece])
-		buffer = buffer[:len(buffer)+n]
-		if bytes.Contains(buffer, []byte(text)) {
-			return true, nil
-		}
-		switch {
-		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-			return false, nil
-		case err != nil:
-			return false, err
-		}
-		// The text may begin at the end of this piece.
-		kept := copy(buffer[:len(text)], buffer[len(buffer)-len(text):])
-		buffer = buffer[:kept]
-	}
 }
 
 // A controlGroup is the control group that limits the memory of a process.

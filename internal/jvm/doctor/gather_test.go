@@ -6,9 +6,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
-	"testing/iotest"
 )
 
 func TestParseFlags(t *testing.T) {
@@ -68,22 +66,6 @@ func TestMemory(t *testing.T) {
 		if got := readMemory(root, cgroup); got != want {
 			t.Errorf("%q: %+v, want %+v", cgroup, got, want)
 		}
-	}
-}
-
-func TestContains(t *testing.T) {
-	const text = "AlwaysRecord"
-	for _, before := range []int{0, 1, 1<<20 - 5, 1 << 20, 1<<20 + 7, 3 << 20} {
-		padding := strings.Repeat("A", before)
-		if there, err := contains(strings.NewReader(padding+text+"B"), text); !there || err != nil {
-			t.Errorf("after %d bytes: %v, %v", before, there, err)
-		}
-		if there, err := contains(strings.NewReader(padding+text[1:]), "B"+text); there || err != nil {
-			t.Errorf("none after %d bytes: %v, %v", before, there, err)
-		}
-	}
-	if _, err := contains(iotest.ErrReader(os.ErrPermission), text); err == nil {
-		t.Error("no error")
 	}
 }
 

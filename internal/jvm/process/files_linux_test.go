@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"path/filepath"
@@ -220,5 +221,40 @@ func TestAPackWithoutItsNotice(t *testing.T) {
 	mapShared(t, path)
 	if p := Local.pack(thisJVM(), []string{path}); p != nil {
 		t.Errorf("no arena: %+v", p)
+	}
+}
+
+func TestDiscardsAll(t *testing.T) {
+	const pid = 7
+	for name, tt := range map[string]struct {
+		thread, file, library string
+		inside                Presence
+		want                  bool
+	}{
+		"untouched":            {want: true},
+		"recorded before":      {thread: "JFR Recorder Th\n"},
+		"an earlier Sonde":     {file: "/tmp/.sonde-0/agent-5d1c3ab654a98cd0.jar"},
+		"another jar":          {file: "/opt/agent.jar", want: true},
+		"an agent that waits":  {inside: Standby},
+		"dependencies tracked": {library: "\x00AlwaysRecordEvolDependencies\x00"},
+	} {
+		h := Host{Proc: t.TempDir()}
+		for _, dir := range []string{"task/8", "fd", "root/lib"} {
+			if err := os.MkdirAll(h.Path(pid, dir), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		errs := []error{
+			os.WriteFile(h.Path(pid, "task/8/comm"), []byte(cmp.Or(tt.thread, "java\n")), 0o600),
+			os.WriteFile(h.Path(pid, "root/lib/libjvm.so"), []byte("ELF"+tt.library), 0o600),
+			os.Symlink(cmp.Or(tt.file, "/dev/null"), h.Path(pid, "fd/3")),
+		}
+		if err := errors.Join(errs...); err != nil {
+			t.Fatal(err)
+		}
+		j := &JVM{PID: pid, Kind: HotSpot, Inside: tt.inside, Library: "/lib/libjvm.so"}
+		if got := h.DiscardsAll(j); got != tt.want {
+			t.Errorf("%s: %t, want %t", name, got, tt.want)
+		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 )
 
 func TestNumbers(t *testing.T) {
@@ -247,5 +248,21 @@ func TestRelease(t *testing.T) {
 	}
 	if r := readRelease(read, "libjvm.so"); !reflect.DeepEqual(r, release{}) {
 		t.Errorf("%+v", r)
+	}
+}
+
+func TestContains(t *testing.T) {
+	const text = "AlwaysRecord"
+	for _, before := range []int{0, 1, 1<<20 - 5, 1 << 20, 1<<20 + 7, 3 << 20} {
+		padding := strings.Repeat("A", before)
+		if there, err := contains(strings.NewReader(padding+text+"B"), text); !there || err != nil {
+			t.Errorf("after %d bytes: %v, %v", before, there, err)
+		}
+		if there, err := contains(strings.NewReader(padding+text[1:]), "B"+text); there || err != nil {
+			t.Errorf("none after %d bytes: %v, %v", before, there, err)
+		}
+	}
+	if _, err := contains(iotest.ErrReader(os.ErrPermission), text); err == nil {
+		t.Error("no error")
 	}
 }

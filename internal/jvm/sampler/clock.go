@@ -4,7 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
@@ -96,17 +95,7 @@ func (c *clock) account(at time.Time, times map[int64]time.Duration) (samples []
 	return samples
 }
 
-// hasRecorder reports whether the flight recorder of a JVM was ever started, by its threads, which
-// stay. Asking the JVM would start it.
-func hasRecorder(pid int) bool {
-	names, _ := filepath.Glob(process.Local.Path(pid, "task/*/comm")) // the pattern is well formed
-	for _, name := range names {
-		if text, err := os.ReadFile(name); err == nil && strings.HasPrefix(string(text), "JFR ") {
-			return true
-		}
-	}
-	return false
-}
+func hasRecorder(pid int) bool { return process.Local.HasRecorder(pid) }
 
 // isAlive reports whether a JVM is still running. A zombie is not.
 func isAlive(j *process.JVM) bool {

@@ -145,7 +145,7 @@ func (p ProbeCost) Call(rate float64, thin bool) float64 {
 
 // How much work a program loses while discarded code is compiled again (RATIONALE, "How
 // does --timing auto choose the methods that get hooks?"). There is no recorded measurement
-// of usualRecompiled and firstRedefinition: they are estimates.
+// of usualRecompiled: it is an estimate.
 const (
 	// recompiledPart is the lost work as a part of the processor time that the compilers
 	// have used so far, if all hot code is discarded. It is bounded because most of what
@@ -154,10 +154,6 @@ const (
 	maxRecompiled  = 30 * time.Second
 	// usualRecompiled is assumed where the compilers' processor time is not known.
 	usualRecompiled = 11 * time.Second
-	// JVMs before 21 do not record dependencies until the first redefinition after a late
-	// attach, which discards all compiled code whatever class is redefined.
-	firstRedefinition  = 2500 * time.Millisecond
-	recordsDependences = 21
 )
 
 // RecompileLoss returns the work that is lost if all hot code is discarded, for a JVM
@@ -171,11 +167,25 @@ func RecompileLoss(compiled time.Duration, known bool) time.Duration {
 
 // RedefinitionLoss returns the work that is lost by redefining classes to put hooks in and
 // again to take them out. Heat is the part of the running code that depends on the
-// classes, and all the loss if all hot code is discarded.
-func RedefinitionLoss(jdk int, heat float64, all time.Duration) time.Duration {
+// classes, and all the loss if all hot code is discarded, which the first redefinition does
+// in some JVMs (process.Host.DiscardsAll).
+func RedefinitionLoss(discardsAll bool, heat float64, all time.Duration) time.Duration {
 	once := time.Duration(heat * float64(all))
-	if jdk < recordsDependences {
-		return firstRedefinition + once
+	if discardsAll {
+		return all + once
 	}
 	return 2 * once
+}
+
+const (
+	// LossPart is the part of a budget that is for putting hooks in and taking them out.
+	LossPart = 0.4
+	// Amortised is the time over which that cost is spread, also in shorter runs.
+	Amortised = 5 * time.Minute
+)
+
+// LossLimit returns the work that may be lost to redefinitions with a budget, which is a part
+// of the program's time, and a command that takes so long.
+func LossLimit(budget float64, duration time.Duration) time.Duration {
+	return time.Duration(LossPart * budget * float64(max(duration, Amortised)))
 }

@@ -67,11 +67,16 @@ func TestRedefinitionLoss(t *testing.T) {
 	if got := RecompileLoss(time.Hour, true); got != maxRecompiled {
 		t.Errorf("loss %v after an hour of compiling", got)
 	}
-	if got := RedefinitionLoss(17, 0.5, 4*time.Second); got != 4500*time.Millisecond {
-		t.Errorf("JDK 17 loses %v", got)
+	if got := RedefinitionLoss(true, 0.25, 4*time.Second); got != 5*time.Second {
+		t.Errorf("a JVM that discards all code loses %v", got)
 	}
-	if got := RedefinitionLoss(21, 0.5, 4*time.Second); got != 4*time.Second {
-		t.Errorf("JDK 21 loses %v", got)
+	if got := RedefinitionLoss(false, 0.25, 4*time.Second); got != 2*time.Second {
+		t.Errorf("a JVM that discards dependent code loses %v", got)
+	}
+	for duration, want := range map[time.Duration]time.Duration{0: 2400 * time.Millisecond, 10 * time.Minute: 4800 * time.Millisecond} {
+		if got := LossLimit(0.02, duration); got != want {
+			t.Errorf("in %v, %v may be lost, want %v", duration, got, want)
+		}
 	}
 }
 

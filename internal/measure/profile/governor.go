@@ -80,12 +80,10 @@ const (
 
 	maxPeriod = 1 << 20
 
-	// Parts of the budget. lossPart is for putting hooks in and taking them out; hooks that
-	// are on have the rest.
-	lossPart = 0.4
-	full     = 1 - lossPart // above it hooks are switched off
-	ample    = 0.5          // up to it hooks are added, down to it they are switched off
-	offPart  = 0.1          // hooks that are in and off may cost this
+	// Parts of the budget for hooks that are on.
+	full    = 1 - overhead.LossPart // above it hooks are switched off
+	ample   = 0.5                   // up to it hooks are added, down to it they are switched off
+	offPart = 0.1                   // hooks that are in and off may cost this
 
 	// How many hooks are tried at a time: more, the less the last ones have cost.
 	minTrial = 24
@@ -101,10 +99,6 @@ const (
 	// Hooks are chosen for a fifth of a run, within these bounds.
 	minChoosing = 3 * time.Second
 	maxChoosing = 15 * time.Second
-
-	// amortised is the time over which the cost of putting hooks in is spread, also in
-	// shorter runs.
-	amortised = 5 * time.Minute
 )
 
 func newGovernor(budget float64, duration time.Duration) *governor {
@@ -385,7 +379,7 @@ func (g *governor) affords(since cost.Cost, rounds int, paused, duration time.Du
 	spent := (since.CompileCPU + paused).Seconds()
 	next := spent / float64(rounds)
 	// Taking the hooks out is one more round.
-	return spent+2*next <= g.budget*use*max(duration.Seconds(), amortised.Seconds(), seconds)
+	return spent+2*next <= g.budget*use*max(duration.Seconds(), overhead.Amortised.Seconds(), seconds)
 }
 
 // A bill is what hooks took of a program's processor time in an interval, in nanoseconds,

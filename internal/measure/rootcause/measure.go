@@ -137,16 +137,30 @@ func (s *search) weave(ctx context.Context, subjects []*subject, why string) err
 	var request session.Request
 	for _, one := range subjects {
 		one.request(&request, 0, 0)
-		one.id = s.session.ID(one.MethodRef)
+		one.id = s.session.ID(one.exact)
 	}
 	if len(request.Hooks)+len(request.Sites) == 0 {
 		return nil
 	}
-	installation, err := s.session.Hook(ctx, request)
-	if err != nil {
-		return err
+	classes := make(map[string]bool)
+	for _, one := range subjects {
+		for _, class := range one.classes() {
+			classes[class] = true
+		}
 	}
-	s.account(installation, why, true)
+	return s.redefine(ctx, classes, func() error {
+		installation, err := s.session.Hook(ctx, request)
+		if err != nil {
+			return err
+		}
+		s.account(installation, why, true)
+		s.note(subjects)
+		return nil
+	})
+}
+
+// note records which subjects have got their hooks.
+func (s *search) note(subjects []*subject) {
 	classes := make(map[string]bool)
 	for _, one := range subjects {
 		if one.hooked == inMethod && !s.session.IsHooked(one.id) {
@@ -161,12 +175,34 @@ func (s *search) weave(ctx context.Context, subjects []*subject, why string) err
 	for class := range classes {
 		s.redefined[class]++
 	}
-	return s.settle(ctx)
+}
+
+// redefine changes classes, waits until the program runs as before, and takes in what that has
+// cost.
+func (s *search) redefine(ctx context.Context, classes map[string]bool, change func() error) error {
+	heat := s.stacks.heat(classes)
+	before, err := s.session.Read()
+	if err != nil {
+		return err
+	}
+	if err := change(); err != nil {
+		return err
+	}
+	if err := s.settle(ctx); err != nil {
+		return err
+	}
+	after, err := s.session.Read()
+	if err != nil {
+		return err
+	}
+	spent := before.Until(after)
+	s.price.pay(heat, spent.Pause+spent.CompileCPU)
+	return nil
 }
 
 func (s *search) whyLeft(one *subject) string {
 	for _, left := range s.session.LeftAlone() {
-		if left.Class == one.Class && (left.Method == "" || left.Method == one.Member()) {
+		if left.Class == one.Class && (left.Method == "" || left.Method == one.exact.Member()) {
 			return left.Reason
 		}
 	}
@@ -191,11 +227,15 @@ const hooksOut = "all hooks removed"
 // while only samples are taken.
 func (s *search) unhookAndSettle(ctx context.Context) error {
 	var request session.Request
+	classes := make(map[string]bool)
 	for _, one := range s.order {
 		if !one.isIn {
 			continue
 		}
 		one.request(&request, 0, 0)
+		for _, class := range one.classes() {
+			classes[class] = true
+		}
 		one.isIn = false
 		if one.state == Woven { // it was not measured: another climb may come by
 			one.state, one.sites = Seen, nil
@@ -205,12 +245,14 @@ func (s *search) unhookAndSettle(ctx context.Context) error {
 		return nil
 	}
 	clear(s.claimed)
-	installation, err := s.session.Unhook(ctx, request)
-	if err != nil {
-		return err
-	}
-	s.account(installation, hooksOut, false)
-	return s.settle(ctx)
+	return s.redefine(ctx, classes, func() error {
+		installation, err := s.session.Unhook(ctx, request)
+		if err != nil {
+			return err
+		}
+		s.account(installation, hooksOut, false)
+		return nil
+	})
 }
 
 // settle waits until code that got hooks is compiled again. Samples taken meanwhile do not
@@ -466,7 +508,7 @@ func (s *search) learnCallers() {
 	}
 	for _, a := range arrivals {
 		if m, ok := classfile.ParseMethodRef(a.Text); ok && arena.IsCaller(a.ID) {
-			s.callers[a.ID] = m
+			s.callers[a.ID] = s.stacks.named(m)
 		}
 		s.ticket = a.Ticket
 	}

@@ -20,6 +20,7 @@ import (
 type planner struct {
 	levels    int
 	boundary  []string // prefixes of classes at which paths end
+	price     price
 	stacks    *stacks
 	files     map[string]session.LoadedClass
 	subjects  map[classfile.MethodRef]*subject
@@ -63,11 +64,11 @@ func (p *planner) plan(spots []*spot, nodes []*node) (planned []*subject) {
 	}
 	weights := make(map[string]float64)
 	for _, n := range nodes {
-		if class := n.method.Class; !callgraph.IsJDK(class) && !p.isInlined(n.method) { // these get no hook anyway
+		if class := n.method.Class; !callgraph.IsJDK(class) && !p.isInlined(p.subject(n.method)) { // these get no hook anyway
 			weights[class] = max(weights[class], n.weight)
 		}
 	}
-	p.stacks.judge(weights)
+	p.stacks.judge(weights, p.price)
 	classes := make(map[string]bool)
 	for _, n := range nodes {
 		s := p.subject(n.method)
@@ -85,6 +86,16 @@ func (p *planner) plan(spots []*spot, nodes []*node) (planned []*subject) {
 		planned = append(planned, s)
 	}
 	return planned
+}
+
+// refuse leaves all methods on the paths to spots without hooks.
+func (p *planner) refuse(spots []*spot, reason string) {
+	for _, n := range p.nodes(spots) {
+		p.subject(n.method).leave(reason)
+	}
+	for _, s := range spots {
+		s.climbed, s.above = true, reason
+	}
 }
 
 // isBoundary reports whether paths end at a method because the options say so.
@@ -106,11 +117,14 @@ func (p *planner) subject(m classfile.MethodRef) *subject {
 	s := p.subjects[m]
 	if s == nil {
 		s = &subject{
-			MethodRef: m, state: Seen, native: p.stacks.native[m],
+			MethodRef: m, exact: m, state: Seen, native: p.stacks.native[m],
 			callers: make(map[classfile.MethodRef]uint64), nanos: make(map[classfile.MethodRef]uint64),
 		}
 		p.subjects[m] = s
 		p.order = append(p.order, s)
+	}
+	if s.exact.Descriptor == "" {
+		s.exact.Descriptor = onlyDescriptor(p.files[m.Class].File, m.Name)
 	}
 	return s
 }
@@ -159,35 +173,56 @@ func (p *planner) obstacle(s *subject) string {
 		return "it is native"
 	case callgraph.IsJDK(s.Class):
 		return "its class belongs to the JDK, whose methods are inlined in many places"
-	case p.stacks.isCentral(s.Class):
-		return fmt.Sprintf("methods of its class are inlined into %d compiled methods, which have %.0f %% of the samples: changing it would slow the program for seconds",
-			len(p.stacks.code[s.Class]), 100*p.stacks.heat(map[string]bool{s.Class: true}))
+	case p.stacks.shed[s.Class] != "":
+		return p.stacks.shed[s.Class]
 	case !known:
 		return "its class is hidden, or not loaded any more"
 	case file.Reason != "":
 		return file.Reason
 	case file.File == nil:
 		return "its loader finds no class file for it"
-	case s.Descriptor == "":
-		return "thread dumps do not say which overload it is; --recorder does"
+	case s.exact.Descriptor == "":
+		return "it is overloaded, and thread dumps do not say which overload it is; --recorder does"
 	case s.Name == "<clinit>":
 		return "a static initialiser runs once"
-	case p.isInlined(s.MethodRef):
+	case s.Name == "main" && s.exact.Descriptor == "([Ljava/lang/String;)V":
+		return "a program begins with it once"
+	case p.isInlined(s):
 		return "compilers inline it: a hook would prevent that, and cost more than the method itself"
 	}
 	return ""
 }
 
+// onlyDescriptor returns the descriptor of the only method with a name; "" if there are several.
+func onlyDescriptor(file []byte, name string) (descriptor string) {
+	class, err := classfile.Parse(file)
+	if err != nil {
+		return ""
+	}
+	for i := range class.Methods {
+		m := &class.Methods[i]
+		found, its, err := class.MemberName(m)
+		if err != nil || string(found) != name || m.Access&classfile.AccBridge != 0 {
+			continue
+		}
+		if descriptor != "" {
+			return ""
+		}
+		descriptor = string(its)
+	}
+	return descriptor
+}
+
 // isInlined reports whether a method is, or certainly will be, inlined. A hook might make
 // it too large for that, and the program slower even while the hook is off. Stacks show
 // its callers anyway. A method with a loop is worth a hook.
-func (p *planner) isInlined(m classfile.MethodRef) bool {
-	class, err := classfile.Parse(p.files[m.Class].File)
+func (p *planner) isInlined(s *subject) bool {
+	class, err := classfile.Parse(p.files[s.Class].File)
 	if err != nil {
 		return false
 	}
-	body := bodyOf(class, m)
-	if body == nil || len(body) > overhead.InlinedCode && !p.stacks.isInlined(m) {
+	body := bodyOf(class, s.exact)
+	if body == nil || len(body) > overhead.InlinedCode && !p.stacks.isInlined(s.MethodRef) {
 		return false
 	}
 	return !callgraph.ShapeOf(body).Loops
@@ -249,16 +284,17 @@ func (p *planner) planSurprises(met []classfile.MethodRef) (planned []*subject) 
 
 // A subject is a method that the search knows, and what became of it.
 type subject struct {
-	classfile.MethodRef
-	id     uint32
-	native bool
-	state  State
-	reason string // why it has no hook
-	hooked placement
-	sites  []session.Site // if its hooks are around calls
-	isIn   bool           // its hooks are woven
-	flags  arena.Flags    // of its hooks while they are on
-	period uint32         // of this number of calls, one has its caller identified
+	classfile.MethodRef                     // as on stacks: thread dumps have no descriptors
+	exact               classfile.MethodRef // with its descriptor, if that is known
+	id                  uint32
+	native              bool
+	state               State
+	reason              string // why it has no hook
+	hooked              placement
+	sites               []session.Site // if its hooks are around calls
+	isIn                bool           // its hooks are woven
+	flags               arena.Flags    // of its hooks while they are on
+	period              uint32         // of this number of calls, one has its caller identified
 
 	on       time.Duration // how long its hook was on, until since
 	since    time.Time
@@ -282,7 +318,7 @@ func (s *subject) leave(reason string) { s.state, s.reason = Left, reason }
 
 // request adds a setting of a subject's hooks.
 func (s *subject) request(to *session.Request, flags arena.Flags, period uint32) {
-	hook := session.Hook{MethodRef: s.MethodRef, Flags: flags, Period: period}
+	hook := session.Hook{MethodRef: s.exact, Flags: flags, Period: period}
 	if s.hooked == inMethod {
 		to.Hooks = append(to.Hooks, hook)
 		return

@@ -2,6 +2,7 @@ package rootcause
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -68,13 +69,11 @@ func TestPlan(t *testing.T) {
 			options: usual, stacks: []string{"100 a/A.hot a/B.mid"}, want: "mid", left: map[string]string{"hot": "native"},
 			change: func(p *planner) { p.stacks.native[ref("a/A", "hot", "()V")] = true },
 		},
-		"a class that is inlined into many": {
-			options: usual, stacks: []string{"100 a/A.hot a/B.mid"}, want: "mid", left: map[string]string{"hot": "inlined into 17 compiled methods"},
+		"a class that would cost too much": {
+			options: usual, stacks: []string{"100 a/A.hot a/B.mid"}, want: "mid", left: map[string]string{"hot": "100 % of the samples are in code that contains methods of its class"},
 			change: func(p *planner) {
-				for i := range maxInlined + 1 {
-					addTo(p.stacks.inlined, "a/A", ref("a/X", fmt.Sprint(i), "()V"))
-					addTo(p.stacks.code, "a/A", ref("a/X", fmt.Sprint(i), "()V"))
-				}
+				p.stacks.pieces = []piece{code("a/A"), code("a/A")}
+				p.price = price{all: 3 * time.Second, limit: 2 * time.Second}
 			},
 		},
 		"a method that was measured before": {
@@ -144,13 +143,13 @@ func TestSurprises(t *testing.T) {
 }
 
 func TestRequests(t *testing.T) {
-	own := &subject{MethodRef: ref("a/A", "m", "()V"), hooked: inMethod}
+	own := &subject{MethodRef: ref("a/A", "m", ""), exact: ref("a/A", "m", "()V"), hooked: inMethod}
 	native := &subject{MethodRef: ref("a/A", "n", "()V"), hooked: aroundCalls, sites: []session.Site{{Caller: classfile.MethodRef{Class: "a/B"}}, {Caller: classfile.MethodRef{Class: "a/C"}}}}
 	var request session.Request
 	own.request(&request, arena.On, 4)
 	native.request(&request, arena.On, 4)
 	native.request(&request, 0, 0)
-	if len(request.Hooks) != 1 || request.Hooks[0].Flags != arena.On || len(request.Sites) != 4 ||
+	if len(request.Hooks) != 1 || request.Hooks[0].Flags != arena.On || request.Hooks[0].Descriptor != "()V" || len(request.Sites) != 4 ||
 		request.Sites[1].Native.Flags != arena.On|arena.Here || request.Sites[3].Native.Flags != 0 || request.Sites[1].Native.Period != 4 {
 		t.Errorf("%+v", request)
 	}
@@ -210,5 +209,24 @@ func TestRest(t *testing.T) {
 		if got := restAfter(tt.nanos, tt.part, tt.passed); got != tt.want {
 			t.Errorf("%+v: rest %v", tt, got)
 		}
+	}
+}
+
+func TestOnlyDescriptor(t *testing.T) {
+	for _, tt := range []struct{ class, method, want string }{
+		{"Bridges", "compare", "(Ljava/lang/String;Ljava/lang/String;)I"}, // its bridge does not count
+		{"Bridges", "none", ""},
+		{"Constructors", "<init>", ""}, // there are two
+	} {
+		file, err := os.ReadFile("../../../classfile/testdata/zoo/17/" + tt.class + ".class")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := onlyDescriptor(file, tt.method); got != tt.want {
+			t.Errorf("%s.%s has descriptor %q, want %q", tt.class, tt.method, got, tt.want)
+		}
+	}
+	if got := onlyDescriptor([]byte{1}, "compare"); got != "" {
+		t.Errorf("a damaged file has %q", got)
 	}
 }

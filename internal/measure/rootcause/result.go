@@ -28,14 +28,11 @@ func (s *search) result() *Climb {
 	c.Target = cct.Target{PID: s.PID}
 	if s.sampler != nil {
 		jvm := s.sampler.JVM()
-		c.Target.Command = jvm.Main
+		c.Target.Command, c.Target.JDK = jvm.Main, jvm.Version
 		if bias := s.sampler.Bias(); bias != "" {
 			c.Sampled.By, c.Sampled.Biased = "thread dumps", true
 			c.Notes = append(c.Notes, "samples are taken "+bias)
 		}
-	}
-	if s.session != nil {
-		c.Target.JDK = s.session.JDK().String()
 	}
 	for _, spot := range s.spots {
 		c.Spots = append(c.Spots, s.spotResult(spot))

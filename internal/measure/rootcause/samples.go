@@ -152,7 +152,7 @@ func (s *search) look() {
 // until it is compiled.
 func (s *search) mayJoin() bool {
 	if s.Duration == 0 || s.session == nil {
-		return false
+		return s.Duration > 0
 	}
 	now, err := s.session.Read()
 	if err != nil {

@@ -1,10 +1,11 @@
 package rootcause
 
 import (
-	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
@@ -64,55 +65,87 @@ func TestNodesHoldTheWeightOfTheirStacks(t *testing.T) {
 	}
 }
 
-func TestACentralClassIsInlinedIntoMany(t *testing.T) {
-	c := newStacks()
-	for i := range maxInlined + 1 {
-		c.add(&jfr.Stack{Frames: []jfr.Frame{
-			{Method: &jfr.Method{Class: "a/Value", Name: "get"}, Kind: jfr.Inlined},
-			{Method: &jfr.Method{Class: "a/User", Name: "m" + string(rune('a'+i))}, Kind: jfr.Compiled, BCI: 7},
-			{Method: &jfr.Method{Class: "a/Main", Name: "main"}, Kind: jfr.Interpreted, BCI: 9},
-		}})
+func frame(class, name string, kind jfr.FrameKind, at int) jfr.Frame {
+	return jfr.Frame{Method: &jfr.Method{Class: class, Name: name}, Kind: kind, BCI: at}
+}
+
+func TestStacks(t *testing.T) {
+	s := newStacks()
+	s.add(&jfr.Stack{Frames: []jfr.Frame{
+		frame("libc.so.6", "memcpy", jfr.Library, 0), frame("a/Value", "get", jfr.Inlined, 3), frame("a/User", "use", jfr.C2, 7), frame("a/Main", "main", jfr.Interpreted, 9),
+	}})
+	s.add(&jfr.Stack{Frames: []jfr.Frame{frame("a/File", "read0", jfr.Native, 0), frame("a/User", "use", jfr.Compiled, 8)}})
+	s.add(&jfr.Stack{Frames: []jfr.Frame{frame("a/Main", "main", jfr.Interpreted, 2)}})
+	s.add(&jfr.Stack{Frames: []jfr.Frame{frame("a/Main", "main", jfr.UnknownKind, 2)}})
+	for class, want := range map[string]float64{"a/Value": 0.25, "a/User": 0.5, "a/Main": 0.25, "a/File": 0, "libc.so.6": 0} {
+		if got := s.heat(map[string]bool{class: true}); got != want {
+			t.Errorf("%s is in %g of the running code, want %g", class, got, want)
+		}
 	}
-	if !c.isCentral("a/Value") || c.isCentral("a/User") || !c.isCentral("java/util/HashMap") {
-		t.Errorf("central: %v", c.inlined)
+	if got := s.heat(map[string]bool{"a/Value": true, "a/User": true}); got != 0.5 {
+		t.Errorf("two classes are in %g of the running code, want 0.5", got)
 	}
-	at := c.edges[edge{ref("a/User", "ma", ""), ref("a/Value", "get", "")}]
-	if len(at) != 1 || !at[7] {
-		t.Errorf("the call is at %v", at)
+	if at := s.edges[edge{ref("a/User", "use", ""), ref("a/Value", "get", "")}]; len(at) != 1 || !at[7] {
+		t.Errorf("the call is at %v, want 7", at)
+	}
+	if !s.native[ref("a/File", "read0", "")] || !s.isInlined(ref("a/Value", "get", "")) || s.isInlined(ref("a/User", "use", "")) {
+		t.Errorf("native %v, kinds %v", s.native, s.kinds)
 	}
 }
 
-// compiledInto returns a stack in which a method of a class is inlined into a method of
-// another.
-func compiledInto(class, root, name string) *jfr.Stack {
-	return &jfr.Stack{Frames: []jfr.Frame{
-		{Method: &jfr.Method{Class: class, Name: "get", Descriptor: "()V"}, Kind: jfr.Inlined},
-		{Method: &jfr.Method{Class: root, Name: name, Descriptor: "()V"}, Kind: jfr.Compiled},
-	}}
+// code returns a piece of a class that contains code of others.
+func code(root string, others ...string) piece {
+	p := piece{classes: map[string]bool{root: true}, root: root}
+	for _, class := range others {
+		p.classes[class] = true
+	}
+	return p
 }
 
-func TestClassesThatWouldCostMuchAreLeftAlone(t *testing.T) {
-	c := newStacks()
-	for i := range maxCode + 1 {
-		c.add(compiledInto("a/Wide", "a/Wide", fmt.Sprint("m", i)))
-	}
-	c.add(compiledInto("a/Lent", "a/Other", "run"))
-	c.add(compiledInto("a/Own", "a/Own", "run"))
-	c.judge(map[string]float64{"a/Wide": 9, "a/Lent": 5, "a/Own": 1})
-	if len(c.shed) != 2 || c.shed["a/Own"] {
-		t.Errorf("left alone: %v", c.shed)
+func TestClassesAreJudgedByTheirCost(t *testing.T) {
+	pieces := []piece{code("a/Hot"), code("a/Hot"), code("a/Hot", "a/Warm"), code("a/Warm"), code("a/Cool"), {}, {}, {}, {}, code("java/util/ArrayList", "a/Lent")}
+	weights := map[string]float64{"a/Hot": 100, "a/Warm": 90, "a/Cool": 20, "a/Lent": 200}
+	for name, tt := range map[string]struct {
+		price price
+		want  string
+	}{
+		"a program that was compiled in no time":      {price{all: 100 * time.Millisecond, limit: time.Second}, "a/Lent"},
+		"what explains most for its cost comes first": {price{all: 2 * time.Second, limit: 1300 * time.Millisecond}, "a/Cool a/Lent a/Warm"},
+		"little is left":        {price{all: 2 * time.Second, limit: 400 * time.Millisecond}, "a/Hot a/Lent a/Warm"},
+		"nothing is left":       {price{all: 2 * time.Second, limit: -time.Second}, "a/Cool a/Hot a/Lent a/Warm"},
+		"all code is discarded": {price{all: 2 * time.Second, discardsAll: true, limit: 2300 * time.Millisecond}, "a/Hot a/Lent a/Warm"},
+		"too much for any":      {price{all: 2 * time.Second, discardsAll: true, limit: time.Second}, "a/Cool a/Hot a/Lent a/Warm"},
+	} {
+		s := &stacks{pieces: pieces}
+		s.judge(weights, tt.price)
+		left := slices.DeleteFunc(slices.Sorted(maps.Keys(s.shed)), func(class string) bool { return s.shed[class] == "" })
+		if got := strings.Join(left, " "); got != tt.want {
+			t.Errorf("%s: %q are left alone, want %q", name, got, tt.want)
+		}
 	}
 }
 
-func TestTheHeaviestClassIsRedefined(t *testing.T) {
-	c := newStacks()
-	for i := range maxCode/2 + 1 {
-		c.add(compiledInto("a/Light", "a/Light", fmt.Sprint("m", i)))
-		c.add(compiledInto("a/Heavy", "a/Heavy", fmt.Sprint("m", i)))
+func TestABatchShowsTheRealPrice(t *testing.T) {
+	for name, tt := range map[string]struct {
+		before price
+		heat   float64
+		spent  time.Duration
+		want   price
+	}{
+		"half of the code":        {price{all: 8 * time.Second, limit: 2 * time.Second}, 0.5, time.Second, price{all: 2 * time.Second, limit: time.Second}},
+		"too little to show much": {price{all: 8 * time.Second, limit: 2 * time.Second}, 0.01, time.Second, price{all: 8 * time.Second, limit: time.Second}},
+		"all of the code":         {price{all: 8 * time.Second, discardsAll: true, limit: 2 * time.Second}, 0.01, time.Second, price{all: time.Second, limit: time.Second}},
+	} {
+		got := tt.before
+		if got.pay(tt.heat, tt.spent); got != tt.want {
+			t.Errorf("%s: %+v, want %+v", name, got, tt.want)
+		}
 	}
-	c.judge(map[string]float64{"a/Light": 1, "a/Heavy": 2})
-	if c.shed["a/Heavy"] || !c.shed["a/Light"] {
-		t.Errorf("left alone: %v", c.shed)
+	if reason := (price{all: time.Second, limit: 2 * time.Second, discardsAll: true}).refusal(); reason != "" {
+		t.Errorf("refused because %s", reason)
+	}
+	if reason := (price{all: 8 * time.Second, limit: 2 * time.Second, discardsAll: true}).refusal(); !strings.Contains(reason, "about 8.00 s of work, and --budget allows 2.00 s") {
+		t.Errorf("refused because %q", reason)
 	}
 }
 

@@ -2,27 +2,26 @@ package rootcause
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/sonde-jvm/sonde/classfile"
-	"github.com/sonde-jvm/sonde/internal/classes/callgraph"
 	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
 	"github.com/sonde-jvm/sonde/internal/measure/hotspots"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 )
 
 // stacks is what all sampled stacks show: which method calls which from where, and which
 // code is compiled together.
 type stacks struct {
-	edges     map[edge]map[int]bool                   // offsets of the calls in the caller's code
-	inlined   map[string]map[classfile.MethodRef]bool // by class: the methods into which its code is inlined
-	code      map[string]map[classfile.MethodRef]bool // by class: the compiled methods that contain its code
+	edges     map[edge]map[int]bool // offsets of the calls in the caller's code
 	kinds     map[classfile.MethodRef]*kinds
 	native    map[classfile.MethodRef]bool
 	recursive map[classfile.MethodRef]bool
 	pieces    []piece
-	shed      map[string]bool // classes that are left alone because too much code depends on them
+	shed      map[string]string // by class: why it is left alone
 }
 
 // An edge is a call of one method by another.
@@ -31,8 +30,8 @@ type edge struct{ caller, callee classfile.MethodRef }
 // kinds are how often a method was seen compiled by itself, or inlined.
 type kinds struct{ apart, inlined int }
 
-// A piece is the code that ran: the innermost frames of a stack, as far as they are
-// compiled together.
+// A piece is the code that ran: the innermost frames of a stack, as far as they are compiled
+// together. It is empty where an interpreter ran.
 type piece struct {
 	classes map[string]bool // redefining one of them discards the piece
 	root    string          // the class whose method was compiled
@@ -40,26 +39,19 @@ type piece struct {
 
 func newStacks() *stacks {
 	return &stacks{
-		edges: make(map[edge]map[int]bool), inlined: make(map[string]map[classfile.MethodRef]bool),
-		code: make(map[string]map[classfile.MethodRef]bool), kinds: make(map[classfile.MethodRef]*kinds),
+		edges: make(map[edge]map[int]bool), kinds: make(map[classfile.MethodRef]*kinds),
 		native: make(map[classfile.MethodRef]bool), recursive: make(map[classfile.MethodRef]bool),
 	}
 }
 
 func (s *stacks) add(stack *jfr.Stack) {
-	code, isComplete := piece{classes: make(map[string]bool)}, false
 	var callee *classfile.MethodRef
-	var inlined []string // classes of frames that are inlined into the next one that is not
 	for _, frame := range stack.Frames {
 		if !frame.IsJava() {
 			continue
 		}
-		if !isComplete {
-			code.classes[frame.Method.Class], code.root = true, frame.Method.Class
-			isComplete = frame.Kind != jfr.Inlined
-		}
 		m := frame.Method.Ref()
-		if frame.Method.Modifiers&int(classfile.AccNative) != 0 || frame.Kind == jfr.Native {
+		if isNative(frame) {
 			s.native[m] = true
 		}
 		if s.kinds[m] == nil {
@@ -68,17 +60,8 @@ func (s *stacks) add(stack *jfr.Stack) {
 		switch frame.Kind {
 		case jfr.Inlined:
 			s.kinds[m].inlined++
-			inlined = append(inlined, m.Class)
 		case jfr.Compiled, jfr.C1, jfr.C2:
 			s.kinds[m].apart++
-			addTo(s.code, m.Class, m)
-		}
-		if frame.Kind != jfr.Inlined {
-			for _, class := range inlined {
-				addTo(s.inlined, class, m)
-				addTo(s.code, class, m)
-			}
-			inlined = inlined[:0]
 		}
 		if hotspots.PassesOn(m.Class) {
 			continue
@@ -93,7 +76,38 @@ func (s *stacks) add(stack *jfr.Stack) {
 	if len(s.pieces) == maxPieces {
 		s.pieces = append(s.pieces[:0], s.pieces[maxPieces/2:]...)
 	}
-	s.pieces = append(s.pieces, code)
+	s.pieces = append(s.pieces, pieceOf(stack))
+}
+
+func isNative(f jfr.Frame) bool {
+	return f.Method.Modifiers&int(classfile.AccNative) != 0 || f.Kind == jfr.Native
+}
+
+// pieceOf returns the code that ran. The caller of a native method counts as running.
+func pieceOf(stack *jfr.Stack) piece {
+	code := piece{classes: make(map[string]bool)}
+	for _, frame := range stack.Frames {
+		if !frame.IsJava() || isNative(frame) {
+			continue
+		}
+		if frame.Kind == jfr.Interpreted {
+			return piece{}
+		}
+		code.classes[frame.Method.Class], code.root = true, frame.Method.Class
+		if frame.Kind != jfr.Inlined {
+			break
+		}
+	}
+	return code
+}
+
+// named returns a method as stacks name it: thread dumps have no descriptors.
+func (s *stacks) named(m classfile.MethodRef) classfile.MethodRef {
+	short := classfile.MethodRef{Class: m.Class, Name: m.Name}
+	if s.kinds[m] == nil && s.kinds[short] != nil {
+		return short
+	}
+	return m
 }
 
 // maxPieces is how many pieces are kept: the newest show what is hot now.
@@ -125,10 +139,10 @@ func (s *stacks) heat(classes map[string]bool) float64 {
 	})
 }
 
-// lent returns the part of the running code that has code of a class inlined into methods
-// of others.
-func (s *stacks) lent(class string) float64 {
-	return s.part(func(p piece) bool { return p.classes[class] && p.root != class })
+// lent returns the part of the running code that has code of a class inlined into methods of
+// classes that are not redefined.
+func (s *stacks) lent(class string, redefined map[string]bool) float64 {
+	return s.part(func(p piece) bool { return p.classes[class] && !redefined[p.root] })
 }
 
 func (s *stacks) part(is func(piece) bool) float64 {
@@ -141,47 +155,47 @@ func (s *stacks) part(is func(piece) bool) float64 {
 	return float64(hits) / float64(max(len(s.pieces), 1))
 }
 
-const (
-	// A few classes may all be redefined; of many only those by which no more than maxHeat
-	// of the running code is discarded.
-	fewClasses = 8
-	maxHeat    = 0.35
-	// maxCode is how many compiled methods may be discarded for a climb. Compilers work for
-	// tens of milliseconds on each, in which the program runs slower code.
-	maxCode = 24
-	// maxLent is how much of the running code may have code of a class inlined into methods
-	// of others. Redefining a class resets its profile; those methods keep theirs and are
-	// compiled again at once, without the data that made them fast, and for good.
-	maxLent = 0.02
-	// maxInlined is the number of methods into which a class may be inlined and still be
-	// redefined: all of them are discarded.
-	maxInlined = 16
-)
+// maxLent is how much of the running code may have code of a class inlined into methods of
+// classes that stay as they are. Redefining a class resets its profile. Those methods keep theirs
+// and are compiled again at once, without the data that made them fast, and for good: streams
+// over a class became slower by a third on JDK 25.
+const maxLent = 0.02
 
-// judge decides which classes are left alone because too much of the running code depends
-// on them. The weights are those of the paths through each class: classes that explain
-// most for the code that is discarded come first.
-func (s *stacks) judge(weights map[string]float64) {
-	worth := func(class string) float64 { return weights[class] / float64(1+len(s.code[class])) }
+// judge decides which classes are left alone because redefining them would cost too much. The
+// weights are those of the paths through each class: classes that explain most for the code
+// that is discarded come first.
+func (s *stacks) judge(weights map[string]float64, price price) {
+	const least = 0.01 // of the running code: what less depends on costs next to nothing
+	worth := make(map[string]float64, len(weights))
+	for class, weight := range weights {
+		worth[class] = weight / max(least, s.heat(map[string]bool{class: true}))
+	}
 	classes := slices.SortedFunc(maps.Keys(weights), func(a, b string) int {
-		return cmp.Or(cmp.Compare(worth(b), worth(a)), strings.Compare(a, b))
+		return cmp.Or(cmp.Compare(worth[b], worth[a]), strings.Compare(a, b))
 	})
-	s.shed = make(map[string]bool)
-	chosen, code := make(map[string]bool), make(map[classfile.MethodRef]bool)
-	for _, class := range classes {
-		chosen[class] = true
-		more := maps.Clone(code)
-		maps.Copy(more, s.code[class])
-		if len(more) > maxCode || s.lent(class) > maxLent || len(chosen) > fewClasses && s.heat(chosen) > maxHeat {
-			delete(chosen, class)
-			s.shed[class] = true
-			continue
+	s.shed = make(map[string]string)
+	chosen := make(map[string]bool)
+	for range 2 { // what is inlined into a class that is chosen later may be redefined with it
+		for _, class := range classes {
+			if chosen[class] {
+				continue
+			}
+			chosen[class] = true
+			if s.shed[class] = s.whyNot(class, chosen, price); s.shed[class] != "" {
+				delete(chosen, class)
+			}
 		}
-		code = more
 	}
 }
 
-// isCentral reports whether redefining a class would cost the program too much.
-func (s *stacks) isCentral(class string) bool {
-	return callgraph.IsJDK(class) || s.shed[class] || len(s.inlined[class]) > maxInlined
+// whyNot returns why a class may not be redefined with all that are chosen; "" if it may.
+func (s *stacks) whyNot(class string, chosen map[string]bool, price price) string {
+	if lent := s.lent(class, chosen); lent > maxLent {
+		return fmt.Sprintf("methods of its class are inlined into those of classes that stay unchanged, in %s of the samples: HotSpot would compile them again without the profile that made them fast", format.Percent(lent))
+	}
+	if price.of(s.heat(chosen)) > price.limit {
+		return fmt.Sprintf("%s of the samples are in code that contains methods of its class: changing it, with the classes of heavier call paths, would cost more work than the %s that --budget allows (compiling all code again costs about %s)",
+			format.Percent(s.heat(map[string]bool{class: true})), format.Duration(price.limit), format.Duration(price.all))
+	}
+	return ""
 }

@@ -5,10 +5,12 @@
 // when those of the next level are switched on. They show who calls, how often, and for how
 // long. At the end all hooks are removed in one batch.
 //
-// Redefining a class whose methods are inlined into many others slows a program for seconds. So
-// classes of the JDK, and classes whose methods are inlined into many others in the samples, are
-// not changed; nor are methods that cost less than a hook would. The climb then begins with their
-// callers. For native methods, hooks are woven around their calls, in the callers.
+// Redefining a class makes the JVM discard the compiled code that contains its methods, and the
+// program is slow until that is compiled again. So the cost is estimated first, from what the
+// compilers have done so far and from samples, and classes that would cost more than the budget
+// allows are not changed; nor are classes of the JDK, and methods that cost less than a hook
+// would. The climb then begins with their callers. For native methods, hooks are woven around
+// their calls, in the callers.
 package rootcause
 
 import (
@@ -162,10 +164,7 @@ func (s *search) run(ctx context.Context) error {
 	}
 	for {
 		if fresh := s.unclimbed(); len(fresh) > 0 {
-			if err := s.open(ctx); err != nil {
-				return err
-			}
-			if err := s.climb(ctx, fresh); err != nil {
+			if err := s.explain(ctx, fresh); err != nil {
 				return err
 			}
 		}
@@ -194,11 +193,24 @@ func (s *search) unclimbed() (fresh []*spot) {
 	return fresh
 }
 
-// open enters the JVM, once.
-func (s *search) open(ctx context.Context) (err error) {
-	if s.session != nil {
-		return nil
+// explain climbs from hot spots with hooks, unless any hook would cost too much: then it
+// enters the JVM not at all.
+func (s *search) explain(ctx context.Context, spots []*spot) error {
+	if s.session == nil {
+		s.price = priceOf(s.sampler.JVM(), s.Options)
+		if reason := s.price.refusal(); reason != "" {
+			s.refuse(spots, reason)
+			return nil
+		}
+		if err := s.open(ctx); err != nil {
+			return err
+		}
 	}
+	return s.climb(ctx, spots)
+}
+
+// open enters the JVM.
+func (s *search) open(ctx context.Context) (err error) {
 	s.enter(Entering)
 	s.session, err = session.Open(ctx, s.PID, s.Settings)
 	if err != nil {

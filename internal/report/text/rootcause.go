@@ -72,6 +72,7 @@ func (r *rootCauseReport) causes() {
 		return
 	}
 	r.heading("Hot spots and their causes")
+	above := ""
 	for i := range r.found.Spots {
 		s := &r.found.Spots[i]
 		facts := ""
@@ -82,6 +83,10 @@ func (r *rootCauseReport) causes() {
 		for _, sentence := range r.causeOf(s) {
 			r.say("  %s", sentence)
 		}
+		if s.Above != "" && s.Above != above {
+			r.say("  The search began with the callers: %s", format.Printable(s.Above))
+		}
+		above = s.Above
 	}
 }
 
@@ -114,9 +119,6 @@ func (r *rootCauseReport) causeOf(s *rootcause.Spot) []string {
 			reason = ": " + format.Printable(cause.End.Reason)
 		}
 		texts = append(texts, fmt.Sprintf("The main call path ends in %s%s", r.names[cause.End.Method], reason))
-	}
-	if s.Above != "" {
-		texts = append(texts, "The search began with the callers: "+format.Printable(s.Above))
 	}
 	return texts
 }
@@ -223,10 +225,10 @@ func branchOf(list []callers.Row, i int) string {
 // callerMarks returns what qualifies the numbers of a caller.
 func callerMarks(c *rootcause.Climb, row callers.Row) string {
 	list := row.Marks(c)
-	if row.Reason != "" {
+	if row.Top && row.Reason != "" { // why others have no hook is said once, below the caller list
 		list = append(list, format.Printable(row.Reason))
 	}
-	return bracketed(list, ": ")
+	return bracketed(list, ", ")
 }
 
 // hooks lists which hooks were on, when and for how long.
