@@ -39,6 +39,7 @@ func newWalk(s streams) *cobra.Command {
 		Long:  walkLong,
 		Example: `  sonde walk 4711
   sonde walk 4711 --hot 10% -o causes.html
+  sonde walk 4711 --own com.acme --own net.acme.core
   sonde walk 4711 --until com.acme.web --levels 12
   sonde walk 4711 --period '200 calls' --period 2s --hooks 4 --budget 1%
   sonde walk 4711 --duration 5m -o walk.json`,
@@ -51,6 +52,7 @@ func newWalk(s streams) *cobra.Command {
 	flags.Var(lasting(&c.period), "period", "how long each method is measured: '1000 calls', 5s, or both, whichever comes first")
 	flags.Var(number(&c.Levels, c.Levels, 1, 0), "levels", "search at most `N` levels of callers")
 	flags.StringSliceVar(&c.Until, "until", nil, "package at whose first method the search ends; may be repeated")
+	flags.StringSliceVar(&c.Own, "own", nil, "package of the program itself, in which causes are searched; may be repeated (default: guessed from main class and class path)")
 	flags.Var(number(&c.Hooks, c.Hooks, 1, mostHooks), "hooks", "switch on at most `N` hooks at a time")
 	flags.Var(share(&c.Budget, c.Budget), "budget", "share of the program's processor time that hooks may cost")
 	flags.Var(span(&c.Sampling, c.Sampling, positive, 0), "sampling", "how long to sample before the first search")
@@ -78,9 +80,11 @@ func (c *walkCommand) check(args []string, given func(string) bool) (err error) 
 	if given("duration") && c.Duration < c.Sampling {
 		return usage("--duration must be at least as long as --sampling, which is %v", c.Sampling)
 	}
-	for _, name := range c.Until {
-		if !isPackage(name) {
-			return usage("--until %q is not a package, such as com.acme.web", name)
+	for flag, names := range map[string][]string{"until": c.Until, "own": c.Own} {
+		for _, name := range names {
+			if !isPackage(name) {
+				return usage("--%s %q is not a package, such as com.acme.web", flag, name)
+			}
 		}
 	}
 	return checkOutputs(c.outputs, report.RootCauses.Check)
@@ -118,8 +122,11 @@ large program that alone is too much, so there are no hooks, and all shares come
 samples. At the end, all hooks are removed in one batch.
 
 A share is the part of the hot spot's time that came from a caller, with its source: by
-hooks, by samples, or computed from both. The report starts with the cause: the lowest
-method of the program itself, not of the JDK, on the main path.
+hooks, by samples, or computed from both. The report starts with the cause: of the methods
+in the program's own packages through which at least half of that time came, the one
+nearest to the hot spot. Own packages are guessed from the main class, the main jar, the
+folders on the class path and jars of the same Maven group, without known libraries; the
+report shows them, and --own names others.
 
 With --duration the command continues: hot spots that are no longer hot are dropped, and
 the callers of new ones are searched. Ctrl-C ends it at any time and prints the result so
@@ -192,6 +199,9 @@ func (v *walkView) progress(p rootcause.Progress) {
 	now := time.Now()
 	switch {
 	case v.screen.silent:
+		if v.drawnAt.IsZero() {
+			v.say("%s", format.Printable(p.Climb().Own.String()))
+		}
 		if changed || risen || now.Sub(v.drawnAt) >= sayEvery {
 			v.drawnAt = now
 			v.say("%s", strings.Join(append([]string{walkHead(p)}, walkStanding(p)...), ", "))

@@ -246,6 +246,46 @@ func TestMainClass(t *testing.T) {
 	}
 }
 
+func TestIndex(t *testing.T) {
+	in := filepath.Join(t.TempDir(), "in.jar")
+	writeBytes(t, in, jar(t, class("META-INF/MANIFEST.MF", "Start-Class: com.acme.Main\n"), class("a/B.class", "x"), class("large", strings.Repeat("x", maxSmall+1))))
+	file, err := os.Open(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	index, err := ReadIndex(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(index.Names, " "); got != "META-INF/MANIFEST.MF a/B.class large" {
+		t.Errorf("entries %q", got)
+	}
+	if got := index.Attribute("start-class"); got != "com.acme.Main" {
+		t.Errorf("Start-Class is %q", got)
+	}
+	if got, err := index.Read("a/B.class"); string(got) != "x" || err != nil {
+		t.Errorf("content %q, %v", got, err)
+	}
+	var limit *LimitError
+	if _, err := index.Read("large"); !errors.As(err, &limit) {
+		t.Errorf("a large entry: %v", err)
+	}
+	if _, err := index.Read("none"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("an entry that is missing: %v", err)
+	}
+}
+
+func TestBoundedReader(t *testing.T) {
+	b := &boundedReader{file: strings.NewReader("0123456789"), left: 5}
+	if _, err := b.ReadAt(make([]byte, 3), 7); err != nil {
+		t.Error(err)
+	}
+	if _, err := b.ReadAt(make([]byte, 3), 0); !errors.Is(err, errTooLong) {
+		t.Errorf("more than allowed: %v", err)
+	}
+}
+
 func TestWithoutZip64(t *testing.T) {
 	for _, tt := range []struct{ extra, want string }{
 		{"", ""},

@@ -3,6 +3,7 @@ package archive
 import (
 	"archive/zip"
 	"bytes"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -11,29 +12,16 @@ import (
 // MainClass is the class a jar names as the one to start, "" where it names
 // none or cannot be read.
 func MainClass(jar string) string {
-	r, err := zip.OpenReader(jar)
+	file, err := os.Open(jar)
 	if err != nil {
 		return ""
 	}
-	defer func() { _ = r.Close() }() // only read
-	at := slices.IndexFunc(r.File, func(f *zip.File) bool { return f.Name == manifestName })
-	if at < 0 {
-		return ""
-	}
-	f := r.File[at]
-	data, err := newUnpacker(int64(f.CompressedSize64)).read(f, f.Name, maxManifest)
+	defer func() { _ = file.Close() }() // only read
+	index, err := ReadIndex(file)
 	if err != nil {
 		return ""
 	}
-	main := manifestSections(data)[0]
-	// A line that begins with a blank continues the one before.
-	text := strings.NewReplacer("\r\n ", "", "\n ", "", "\r ", "").Replace(string(main))
-	for line := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '\r' || r == '\n' }) {
-		if name, value, ok := strings.Cut(line, ":"); ok && strings.EqualFold(name, "Main-Class") {
-			return strings.TrimSpace(value)
-		}
-	}
-	return ""
+	return index.Attribute("Main-Class")
 }
 
 const manifestName = "META-INF/MANIFEST.MF"

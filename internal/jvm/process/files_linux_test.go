@@ -100,6 +100,32 @@ func TestOpenMappedOfAnotherUser(t *testing.T) {
 	}
 }
 
+func TestOpenFolder(t *testing.T) {
+	dir := t.TempDir()
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, "inside"), nil, 0o600), os.Symlink("/etc/passwd", filepath.Join(dir, "outside"))); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(filepath.Dir(dir))
+	for _, name := range []string{dir, filepath.Base(dir), "../" + filepath.Base(filepath.Dir(dir)) + "/" + filepath.Base(dir)} {
+		folder, err := Local.OpenFolder(thisJVM(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := folder.Stat("inside"); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if file, err := folder.Open("outside"); err == nil {
+			_ = file.Close()
+			t.Errorf("%s: a link leads out of the folder", name)
+		}
+		_ = folder.Close()
+	}
+	if folder, err := Local.OpenFolder(thisJVM(), "/etc/passwd"); err == nil {
+		_ = folder.Close()
+		t.Error("a file was opened as a folder")
+	}
+}
+
 func TestOpenNamed(t *testing.T) {
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }

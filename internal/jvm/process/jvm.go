@@ -41,6 +41,7 @@ type JVM struct {
 	Vendor        string
 	Modules       []string // of the run-time image
 	Main          string   // class, module/class or jar
+	ClassPath     []string // as the process was started with it; names may be relative
 	Started       time.Time
 	HeapUsed      int64
 	HeapMax       int64
@@ -55,11 +56,22 @@ type JVM struct {
 	Arenas        []string // mapped arenas, by their paths in /proc; the files may be gone
 	Pack          *Pack    // the pack that it was started with; nil for none
 
-	startTicks uint64 // with PID, unique until the next boot
+	startTicks uint64   // with PID, unique until the next boot
+	options    []string // that it was started with, as far as they are known
 }
 
 // Uptime returns how long the process has run.
 func (j *JVM) Uptime() time.Duration { return time.Since(j.Started) }
+
+// Property returns the value of a system property that an option sets; "" if none does.
+func (j *JVM) Property(name string) (value string) {
+	for _, word := range j.options {
+		if text, is := strings.CutPrefix(word, "-D"+name+"="); is {
+			value = text
+		}
+	}
+	return value
+}
 
 // Access returns an instruction to become a user who may inspect the process and attach to it.
 func (j *JVM) Access() string {
@@ -187,7 +199,10 @@ func (h Host) fill(j *JVM, command []string, maps mapped) {
 			o.words, o.complete = strings.Fields(text+" "+counters.Text("java.rt.vmFlags")), true
 		}
 	}
-	j.ReducedSignal = reducesSignals(o.words)
+	j.ReducedSignal, j.options = reducesSignals(o.words), o.words
+	if o.classPath != "" {
+		j.ClassPath = strings.Split(o.classPath, ":")
+	}
 	j.judge(o, counters)
 	j.Arenas, j.Pack = maps.arenas, h.pack(j, maps.arenas)
 	if j.Pack != nil && j.Pack.Arena != "" && !j.HasArena(j.Pack.Arena) { // its user chose the name
@@ -234,7 +249,13 @@ func (j *JVM) addCounters(c *perfdata.Counters) {
 	if j.Main == "" {
 		j.Main, _, _ = strings.Cut(c.Text("sun.rt.javaCommand"), " ")
 	}
+	if classPath := c.Text("java.property.java.class.path"); len(classPath) < longestText { // longer ones are cut off
+		j.ClassPath = strings.Split(classPath, ":")
+	}
 }
+
+// longestText is the length to which a JVM cuts the texts that it publishes.
+const longestText = 1023
 
 func (h Host) sources(pid int, command []string) sources {
 	exe, err := os.Readlink(h.Path(pid, "exe"))

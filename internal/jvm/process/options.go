@@ -7,9 +7,10 @@ import (
 
 // options are the options that a JVM was started with. Later words override earlier ones.
 type options struct {
-	words    []string
-	main     string // class, module or jar
-	complete bool   // all sources could be read
+	words     []string
+	main      string // class, module or jar
+	classPath string // as given
+	complete  bool   // all sources could be read
 }
 
 // sources are the places that options come from.
@@ -23,7 +24,7 @@ type sources struct {
 
 // collect returns a JVM's options in the order in which it evaluates them.
 func collect(s sources) options {
-	o := options{complete: s.environOK && s.launcher}
+	o := options{complete: s.environOK && s.launcher, classPath: s.environment["CLASSPATH"]}
 	o.addAll(s, splitOptions(s.environment["JAVA_TOOL_OPTIONS"]))
 	if s.launcher && len(s.command) > 0 {
 		words := splitOptions(s.environment["JDK_JAVA_OPTIONS"])
@@ -40,6 +41,9 @@ var takesValue = []string{
 	"--enable-native-access", "--illegal-native-access", "--finalization", "-d", "--describe-module",
 }
 
+// classPathOptions are those of takesValue that set the class path.
+var classPathOptions = []string{"-cp", "-classpath", "--class-path"}
+
 // addCommand reads the launcher's words up to the main class or jar.
 func (o *options) addCommand(s sources, words []string) {
 	words, whole := expand(s, words)
@@ -55,13 +59,21 @@ func (o *options) addCommand(s sources, words []string) {
 			if i+1 < len(words) {
 				o.main = words[i+1]
 			}
+			if word == "-jar" {
+				o.classPath = o.main
+			}
 			return
 		case slices.Contains(takesValue, word):
-			i++
+			if i++; i < len(words) && slices.Contains(classPathOptions, word) {
+				o.classPath = words[i]
+			}
 		case !strings.HasPrefix(word, "-"):
 			o.main = word
 			return
 		default:
+			if value, is := strings.CutPrefix(word, "--class-path="); is {
+				o.classPath = value
+			}
 			o.add(s, word)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -351,7 +352,26 @@ func (h Host) OpenPlainInside(pid int, name string) (*os.File, error) {
 	return h.openPlainInside(pid, name, os.O_RDONLY, nil)
 }
 
-// OpenNamed opens a plain file for reading that a JVM's user has named, as the JVM sees it.
+// OpenNamed opens a plain file for reading that a JVM's user has named, as the JVM sees it. A relative
+// name begins at the JVM's working directory.
 func (h Host) OpenNamed(j *JVM, name string) (*os.File, error) {
-	return h.openPlainInside(j.PID, name, os.O_RDONLY, NamedBy(j.UID))
+	return h.openPlainInside(j.PID, h.absolute(j, name), os.O_RDONLY, NamedBy(j.UID))
+}
+
+// OpenFolder opens a directory as a JVM sees it, so that nothing outside it can be reached. A relative
+// name begins at the JVM's working directory.
+func (h Host) OpenFolder(j *JVM, name string) (*os.Root, error) {
+	folder, err := h.OpenInside(j.PID, h.absolute(j, name), os.O_RDONLY|syscall.O_DIRECTORY)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = folder.Close() }()
+	return os.OpenRoot(fmt.Sprintf("/proc/self/fd/%d", folder.Fd()))
+}
+
+func (h Host) absolute(j *JVM, name string) string {
+	if working, err := os.Readlink(h.Path(j.PID, "cwd")); err == nil && !path.IsAbs(name) {
+		return path.Join(working, name)
+	}
+	return name
 }

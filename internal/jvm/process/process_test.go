@@ -134,6 +134,22 @@ func TestCollect(t *testing.T) {
 	}
 }
 
+func TestClassPath(t *testing.T) {
+	for command, want := range map[string]string{
+		"java -cp x:y Main -cp z": "x:y", "java -classpath x -cp y Main": "y", "java --class-path x Main": "x", "java --class-path=x:y Main": "x:y",
+		"java -cp x -jar a.jar": "a.jar", "java Main": "env", "java -cp": "env",
+	} {
+		got := collect(sources{command: strings.Fields(command), launcher: true, environment: map[string]string{"CLASSPATH": "env"}}).classPath
+		if got != want {
+			t.Errorf("%s: class path %q, want %q", command, got, want)
+		}
+	}
+	j := &JVM{options: []string{"-Da=1", "-Dab=2", "-Da=3"}}
+	if got := j.Property("a") + j.Property("ab") + j.Property("b"); got != "32" {
+		t.Errorf("properties %q, want 32", got)
+	}
+}
+
 func TestFlagsLastWins(t *testing.T) {
 	words := []string{"-XX:+A", "-XX:-A", "-XX:+B", "-XX:+ReduceSignalUsage"}
 	if flag(words, "A", true) || !flag(words, "B", false) || !flag(words, "C", true) || !reducesSignals(words) {

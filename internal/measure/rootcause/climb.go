@@ -3,6 +3,7 @@ package rootcause
 import (
 	"time"
 
+	"github.com/sonde-jvm/sonde/internal/classes/own"
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/measure/hotspots"
 )
@@ -14,6 +15,7 @@ type Climb struct {
 	Began   time.Time
 	Took    time.Duration
 	Sampled Sampled
+	Own     own.Packages // in which causes are searched
 	Methods []cct.Method // that the indexes below refer to
 	Spots   []Spot       // the hottest first
 	List    []Entry      // the caller list: every method the search knows

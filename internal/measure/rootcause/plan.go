@@ -10,6 +10,7 @@ import (
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/classfile/opcode"
 	"github.com/sonde-jvm/sonde/internal/classes/callgraph"
+	"github.com/sonde-jvm/sonde/internal/classes/own"
 	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
@@ -20,6 +21,7 @@ import (
 type planner struct {
 	levels    int
 	boundary  []string // prefixes of classes at which paths end
+	own       own.Packages
 	price     price
 	stacks    *stacks
 	files     map[string]session.LoadedClass
@@ -40,7 +42,8 @@ func newPlanner(o Options) planner {
 // paths first.
 const maxClasses = 40
 
-// nodes returns the nodes on the paths to spots that are worth a climb, the heaviest first.
+// nodes returns the nodes on the paths to spots that are worth a climb: those of the program's
+// own methods first, then the heaviest.
 func (p *planner) nodes(spots []*spot) (nodes []*node) {
 	for _, s := range spots {
 		s.visit(func(n *node) {
@@ -50,7 +53,8 @@ func (p *planner) nodes(spots []*spot) (nodes []*node) {
 		})
 	}
 	slices.SortStableFunc(nodes, func(a, b *node) int {
-		return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(a.level, b.level), a.method.Compare(b.method))
+		return cmp.Or(trueFirst(p.own.Has(a.method.Class), p.own.Has(b.method.Class)),
+			cmp.Compare(b.weight, a.weight), cmp.Compare(a.level, b.level), a.method.Compare(b.method))
 	})
 	return nodes
 }
@@ -68,7 +72,7 @@ func (p *planner) plan(spots []*spot, nodes []*node) (planned []*subject) {
 			weights[class] = max(weights[class], n.weight)
 		}
 	}
-	p.stacks.judge(weights, p.price)
+	p.stacks.judge(weights, p.price, p.own.Has)
 	classes := make(map[string]bool)
 	for _, n := range nodes {
 		s := p.subject(n.method)

@@ -22,7 +22,7 @@ func (s *search) index(m classfile.MethodRef) int {
 
 func (s *search) result() *Climb {
 	c := &Climb{
-		Began: s.began, Took: s.elapsed(), Hooks: slices.Clone(s.lives), Batches: slices.Clone(s.batches), Cost: s.cost(), Notes: slices.Clone(s.notes),
+		Began: s.began, Took: s.elapsed(), Own: s.own, Hooks: slices.Clone(s.lives), Batches: slices.Clone(s.batches), Cost: s.cost(), Notes: slices.Clone(s.notes),
 		Sampled: Sampled{By: "the flight recorder", Samples: s.samples, Over: s.sampled},
 	}
 	c.Target = cct.Target{PID: s.PID}

@@ -108,16 +108,18 @@ func TestClassesAreJudgedByTheirCost(t *testing.T) {
 	for name, tt := range map[string]struct {
 		price price
 		want  string
+		own   string
 	}{
-		"a program that was compiled in no time":      {price{all: 100 * time.Millisecond, limit: time.Second}, "a/Lent"},
-		"what explains most for its cost comes first": {price{all: 2 * time.Second, limit: 1300 * time.Millisecond}, "a/Cool a/Lent a/Warm"},
-		"little is left":        {price{all: 2 * time.Second, limit: 400 * time.Millisecond}, "a/Hot a/Lent a/Warm"},
-		"nothing is left":       {price{all: 2 * time.Second, limit: -time.Second}, "a/Cool a/Hot a/Lent a/Warm"},
-		"all code is discarded": {price{all: 2 * time.Second, discardsAll: true, limit: 2300 * time.Millisecond}, "a/Hot a/Lent a/Warm"},
-		"too much for any":      {price{all: 2 * time.Second, discardsAll: true, limit: time.Second}, "a/Cool a/Hot a/Lent a/Warm"},
+		"a program that was compiled in no time":      {price{all: 100 * time.Millisecond, limit: time.Second}, "a/Lent", ""},
+		"what explains most for its cost comes first": {price{all: 2 * time.Second, limit: 1300 * time.Millisecond}, "a/Cool a/Lent a/Warm", ""},
+		"little is left":         {price{all: 2 * time.Second, limit: 400 * time.Millisecond}, "a/Hot a/Lent a/Warm", ""},
+		"nothing is left":        {price{all: 2 * time.Second, limit: -time.Second}, "a/Cool a/Hot a/Lent a/Warm", ""},
+		"all code is discarded":  {price{all: 2 * time.Second, discardsAll: true, limit: 2300 * time.Millisecond}, "a/Hot a/Lent a/Warm", ""},
+		"own classes come first": {price{all: 2 * time.Second, limit: 1300 * time.Millisecond}, "a/Hot a/Lent a/Warm", "a/Cool"},
+		"too much for any":       {price{all: 2 * time.Second, discardsAll: true, limit: time.Second}, "a/Cool a/Hot a/Lent a/Warm", ""},
 	} {
 		s := &stacks{pieces: pieces}
-		s.judge(weights, tt.price)
+		s.judge(weights, tt.price, func(class string) bool { return class == tt.own })
 		left := slices.DeleteFunc(slices.Sorted(maps.Keys(s.shed)), func(class string) bool { return s.shed[class] == "" })
 		if got := strings.Join(left, " "); got != tt.want {
 			t.Errorf("%s: %q are left alone, want %q", name, got, tt.want)

@@ -163,15 +163,15 @@ const maxLent = 0.02
 
 // judge decides which classes are left alone because redefining them would cost too much. The
 // weights are those of the paths through each class: classes that explain most for the code
-// that is discarded come first.
-func (s *stacks) judge(weights map[string]float64, price price) {
+// that is discarded come first, after the program's own, in which causes are searched.
+func (s *stacks) judge(weights map[string]float64, price price, isOwn func(class string) bool) {
 	const least = 0.01 // of the running code: what less depends on costs next to nothing
 	worth := make(map[string]float64, len(weights))
 	for class, weight := range weights {
 		worth[class] = weight / max(least, s.heat(map[string]bool{class: true}))
 	}
 	classes := slices.SortedFunc(maps.Keys(weights), func(a, b string) int {
-		return cmp.Or(cmp.Compare(worth[b], worth[a]), strings.Compare(a, b))
+		return cmp.Or(trueFirst(isOwn(a), isOwn(b)), cmp.Compare(worth[b], worth[a]), strings.Compare(a, b))
 	})
 	s.shed = make(map[string]string)
 	chosen := make(map[string]bool)
@@ -186,6 +186,17 @@ func (s *stacks) judge(weights map[string]float64, price price) {
 			}
 		}
 	}
+}
+
+// trueFirst compares two conditions so that values for which they hold come first.
+func trueFirst(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
 }
 
 // whyNot returns why a class may not be redefined with all that are chosen; "" if it may.

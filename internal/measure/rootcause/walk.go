@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/internal/classes/own"
 	"github.com/sonde-jvm/sonde/internal/jvm/cost"
 	"github.com/sonde-jvm/sonde/internal/jvm/sampler"
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
@@ -38,6 +39,7 @@ type Options struct {
 	Top    int             // how many methods are taken if none is hot
 	Levels int             // how far up at most
 	Until  []string        // packages (with dots) at whose first method a path ends
+	Own    []string        // packages (with dots) of the program itself; empty to guess them
 	Hooks  int             // how many methods may have live hooks at the same time
 	Budget float64         // part of the program's time that live hooks may take
 	Share  *overhead.Share // of the one budget of the JVM; may be nil
@@ -151,6 +153,9 @@ func Run(ctx context.Context, options Options) (*Climb, error) {
 	s.sampler, err = sampler.Start(ctx, options.PID, sampler.Options{Period: samplePeriod, Source: options.Source})
 	if err != nil {
 		return nil, err
+	}
+	if s.own = own.Given(options.Own); len(options.Own) == 0 {
+		s.own = own.Guess(s.sampler.JVM())
 	}
 	s.startLook()
 	s.enter(Sampling)

@@ -4,7 +4,10 @@
 package callers
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -14,9 +17,12 @@ import (
 
 // A Cause is the method of the program that causes a hot spot.
 type Cause struct {
-	// By is the lowest method of the program itself on the main call path; nil where
-	// there is none.
+	// By is the method of the program's own packages that is nearest to the hot spot among
+	// those through which at least half of its time came, or the one with the largest share.
+	// It is where that method has the largest share; nil where there is none.
 	By *rootcause.Caller
+	// Share is the part of the hot spot's time that came through the method, on all paths.
+	Share rootcause.Share
 	// Path is the methods from the hot spot up to By, both included; without By, those of
 	// the whole main call path.
 	Path []int
@@ -41,8 +47,9 @@ func OfProgram(class string) bool {
 	return !slices.ContainsFunc(platform, func(prefix string) bool { return strings.HasPrefix(class, prefix) })
 }
 
-// CauseOf follows the main call path up from a hot spot, which goes to the caller with the
-// largest share at each step. A hot spot is not its own cause, not even by recursion.
+// CauseOf searches the callers of a hot spot for its cause, and follows the main call path,
+// which goes to the caller with the largest share at each step. A hot spot is not its own
+// cause, not even by recursion.
 func CauseOf(c *rootcause.Climb, s *rootcause.Spot) Cause {
 	cause := Cause{Path: []int{s.Method}}
 	callee, share := s.Method, 1.0
@@ -51,16 +58,73 @@ func CauseOf(c *rootcause.Climb, s *rootcause.Spot) Cause {
 		if several := matter(callers, share); len(several) > 1 && cause.Split == nil {
 			cause.Split = &Split{Callee: callee, Callers: several}
 		}
-		if cause.By == nil {
-			cause.Path = append(cause.Path, main.Method)
-			if main.Method != s.Method && OfProgram(c.Methods[main.Method].Class) {
-				cause.By = main
-			}
-		}
-		cause.End = main
+		cause.End, cause.Path = main, append(cause.Path, main.Method)
 		callee, share = main.Method, main.Share.Part
 	}
+	if by := nearest(ownOn(c, s)); by != nil {
+		cause.By, cause.Share, cause.Path = by.at, by.share(), by.path
+	}
 	return cause
+}
+
+// A candidate is a method of the program's own on the paths to a hot spot.
+type candidate struct {
+	at        *rootcause.Caller // where it has the largest share
+	path      []int             // from the hot spot up to there
+	part      float64           // of the hot spot's time, on all paths
+	low, high float64           // squares of how far the parts may be off
+}
+
+// share adds up what the paths have, with their uncertainty: they are off independently.
+func (o *candidate) share() rootcause.Share {
+	if o.at.Share.Part == o.part {
+		return o.at.Share
+	}
+	part := min(1, o.part)
+	return rootcause.Share{Part: part, Low: max(0, part-math.Sqrt(o.low)), High: min(1, part+math.Sqrt(o.high))}
+}
+
+// ownOn returns the own methods on the paths to a hot spot.
+func ownOn(c *rootcause.Climb, s *rootcause.Spot) map[int]*candidate {
+	found := make(map[int]*candidate)
+	var visit func(callers []*rootcause.Caller, path []int)
+	visit = func(callers []*rootcause.Caller, path []int) {
+		for _, caller := range callers {
+			way := append(slices.Clip(path), caller.Method)
+			if !slices.Contains(path, caller.Method) && c.Own.Has(c.Methods[caller.Method].Class) {
+				one := found[caller.Method]
+				if one == nil {
+					one = &candidate{at: caller, path: way}
+					found[caller.Method] = one
+				}
+				if caller.Share.Part > one.at.Share.Part {
+					one.at, one.path = caller, way
+				}
+				one.part += caller.Share.Part
+				one.low += math.Pow(caller.Share.Part-caller.Share.Low, 2)
+				one.high += math.Pow(caller.Share.High-caller.Share.Part, 2)
+			}
+			visit(caller.Above, way)
+		}
+	}
+	visit(s.Callers, []int{s.Method})
+	return found
+}
+
+// nearest returns the candidate that is nearest to the hot spot, of those with at least half of
+// its time, or the one with the largest share.
+func nearest(found map[int]*candidate) *candidate {
+	const half = 0.5
+	all := slices.SortedFunc(maps.Values(found), func(a, b *candidate) int {
+		if a.part >= half && b.part >= half {
+			return cmp.Or(cmp.Compare(len(a.path), len(b.path)), cmp.Compare(b.part, a.part), cmp.Compare(a.at.Method, b.at.Method))
+		}
+		return cmp.Or(cmp.Compare(b.part, a.part), cmp.Compare(len(a.path), len(b.path)), cmp.Compare(a.at.Method, b.at.Method))
+	})
+	if len(all) == 0 {
+		return nil
+	}
+	return all[0]
 }
 
 // matter returns the callers that account for enough of the share of their callee.

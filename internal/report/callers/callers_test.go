@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/sonde-jvm/sonde/internal/measure/rootcause"
 	"github.com/sonde-jvm/sonde/internal/report/reporttest"
 )
 
@@ -34,6 +35,41 @@ func TestCauseIsOfTheProgram(t *testing.T) {
 	}
 	if s := cause.Split; s == nil || s.Callee != jdk || len(s.Callers) != 2 {
 		t.Errorf("two callers matter: %+v", s)
+	}
+}
+
+// TestCauseHasHalfOfTheTime: a method that calls the hot spot by many ways causes it, not the
+// heaviest of the ways; libraries cause nothing.
+func TestCauseHasHalfOfTheTime(t *testing.T) {
+	ways := func(parts ...float64) (callers []*rootcause.Caller) {
+		for i, part := range parts {
+			callers = append(callers, caller([]int{left, right, jdk}[i], part, caller(main, part)))
+		}
+		return callers
+	}
+	for name, tt := range map[string]struct {
+		callers []*rootcause.Caller
+		own     []string
+		by      int
+		part    float64
+	}{
+		"most by one way":              {ways(0.6, 0.4), []string{"app"}, left, 0.6},
+		"no way has half":              {ways(0.4, 0.35, 0.25), []string{"app"}, main, 1},
+		"half by two ways":             {ways(0.45, 0.3), []string{"app"}, main, 0.75},
+		"only little is known":         {ways(0.2, 0.1), []string{"app"}, main, 0.3},
+		"the nearer is a library":      {ways(0.6, 0.4), []string{"app.Main"}, -1, 0},
+		"nothing is own":               {ways(0.6, 0.4), []string{"other"}, -1, 0},
+		"own only beside the main way": {[]*rootcause.Caller{caller(jdk, 0.9), caller(left, 0.1)}, []string{"app"}, left, 0.1},
+	} {
+		c := sample(tt.callers...)
+		c.Own.Names = tt.own
+		cause := CauseOf(c, &c.Spots[0])
+		switch {
+		case tt.by < 0 && cause.By != nil:
+			t.Errorf("%s: %+v, want none", name, cause.By)
+		case tt.by >= 0 && (cause.By == nil || cause.By.Method != tt.by || math.Abs(cause.Share.Part-tt.part) > 1e-9 || cause.Path[len(cause.Path)-1] != tt.by):
+			t.Errorf("%s: %+v with %g by %v, want %d with %g", name, cause.By, cause.Share.Part, cause.Path, tt.by, tt.part)
+		}
 	}
 }
 

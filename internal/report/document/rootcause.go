@@ -3,8 +3,10 @@ package document
 import (
 	"time"
 
+	"github.com/sonde-jvm/sonde/internal/classes/own"
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/measure/rootcause"
+	"github.com/sonde-jvm/sonde/internal/report/callers"
 )
 
 // RootCause is written by `sonde walk`; docs/formats/climb.md describes it.
@@ -15,6 +17,7 @@ type RootCause struct {
 	Began   time.Time         `json:"began,omitzero"`
 	Took    time.Duration     `json:"tookNanos,omitempty"`
 	Sampled rootcause.Sampled `json:"sampled,omitzero"`
+	Own     own.Packages      `json:"own"`
 	Methods []cct.Method      `json:"methods"`
 	Spots   []hotSpot         `json:"spots"`
 	List    []rootcause.Entry `json:"callerList"`
@@ -33,7 +36,15 @@ type hotSpot struct {
 	Until   time.Duration       `json:"untilNanos,omitempty"`
 	Above   string              `json:"above,omitempty"`
 	Own     *rootcause.Measured `json:"own,omitempty"`
+	Cause   *cause              `json:"cause,omitempty"`
 	Callers []caller            `json:"callers"`
+}
+
+// A cause is the method of the program's own packages that causes a hot spot.
+type cause struct {
+	Method int        `json:"method"`
+	Share  [3]float64 `json:"share"`
+	Path   []int      `json:"path"` // the methods from the hot spot up to this one
 }
 
 // A caller is listed after the method that it calls. Below is that method's index in the
@@ -53,15 +64,20 @@ type caller struct {
 // NewRootCause describes the result of a root-cause search.
 func NewRootCause(c *rootcause.Climb) *RootCause {
 	d := &RootCause{
-		Format: "sonde-climb", Version: 1, Target: c.Target, Began: c.Began, Took: c.Took, Sampled: c.Sampled, Methods: notNil(c.Methods),
+		Format: "sonde-climb", Version: 1, Target: c.Target, Began: c.Began, Took: c.Took, Sampled: c.Sampled, Own: c.Own, Methods: notNil(c.Methods),
 		Spots: []hotSpot{}, List: notNil(c.List), Hooks: notNil(c.Hooks), Batches: notNil(c.Batches), Cost: c.Cost, Notes: c.Notes,
 	}
+	d.Own.Names = notNil(d.Own.Names)
 	for i := range c.Spots {
 		s := &c.Spots[i]
-		d.Spots = append(d.Spots, hotSpot{
+		spot := hotSpot{
 			Method: s.Method, Share: shareBounds(s.Share), Kind: s.Kind, Line: s.Line, From: s.From, Until: s.Until,
 			Above: s.Above, Own: s.Own, Callers: callerList([]caller{}, s.Callers, -1),
-		})
+		}
+		if found := callers.CauseOf(c, s); found.By != nil {
+			spot.Cause = &cause{found.By.Method, shareBounds(found.Share), found.Path}
+		}
+		d.Spots = append(d.Spots, spot)
 	}
 	return d
 }

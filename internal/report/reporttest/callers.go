@@ -1,6 +1,7 @@
 package reporttest
 
 import (
+	"github.com/sonde-jvm/sonde/internal/classes/own"
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/measure/rootcause"
 )
@@ -17,6 +18,7 @@ const (
 // Climb returns a search with one hot spot, the method Leaf, that has these callers.
 func Climb(callers ...*rootcause.Caller) *rootcause.Climb {
 	return &rootcause.Climb{
+		Own: own.Packages{Names: []string{"app"}, From: "the main class"},
 		Methods: []cct.Method{
 			Leaf: {Class: "app/Leaf", Name: "hot"}, JDK: {Class: "java/util/List", Name: "forEach"},
 			Left: {Class: "app/Left", Name: "go"}, Right: {Class: "app/Right", Name: "go"}, Main: {Class: "app/Main", Name: "main"},

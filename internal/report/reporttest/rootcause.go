@@ -3,6 +3,7 @@ package reporttest
 import (
 	"time"
 
+	"github.com/sonde-jvm/sonde/internal/classes/own"
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/measure/rootcause"
 )
@@ -94,6 +95,7 @@ func RootCause() *rootcause.Climb {
 		Began:   time.Date(2026, 11, 15, 8, 20, 11, 0, time.UTC),
 		Took:    41200 * ms,
 		Sampled: rootcause.Sampled{By: "flight recorder", Samples: 2310, Over: 38 * time.Second},
+		Own:     own.Packages{Names: []string{"com.shop"}, From: "the main jar"},
 		Methods: sampleMethods(),
 		Spots:   []rootcause.Spot{rulesSpot(), mapSpot(), deflateSpot(), formatSpot()},
 		List:    sampleList(),

@@ -60,6 +60,7 @@ func (r *rootCauseReport) header() {
 	r.say("searched for %s%s", format.Duration(c.Took), when)
 	r.say("%s among %s in %s (%s)", format.Count(len(c.Spots), "hot spot", "hot spots"),
 		format.Count(c.Sampled.Samples, "sample of running threads", "samples of running threads"), format.Duration(c.Sampled.Over), format.Printable(c.Sampled.By))
+	r.say("%s", format.Printable(c.Own.String()))
 	if c.Sampled.Biased {
 		r.say("biased: threads were sampled at safepoints only, so the hot method may be a neighbour of the one named")
 	}
@@ -96,9 +97,11 @@ func (r *rootCauseReport) causeOf(s *rootcause.Spot) []string {
 	var texts []string
 	switch {
 	case cause.By != nil:
-		texts = append(texts, fmt.Sprintf("Cause: %s spends %s of it through %s", r.names[cause.By.Method], rangedShare(cause.By.Share), r.path(cause.Path)))
+		texts = append(texts, fmt.Sprintf("Cause: %s spends %s of it through %s", r.names[cause.By.Method], rangedShare(cause.Share), r.path(cause.Path)))
+	case cause.End != nil && r.found.Own.Has(r.found.Methods[s.Method].Class):
+		texts = append(texts, fmt.Sprintf("Cause: the method itself; no other method of the own packages calls it: %s", r.path(cause.Path)))
 	case cause.End != nil:
-		texts = append(texts, fmt.Sprintf("Cause: no method of the program is on the main call path: %s", r.path(cause.Path)))
+		texts = append(texts, fmt.Sprintf("Cause: no method of the own packages is on its call paths: %s", r.path(cause.Path)))
 	default:
 		texts = append(texts, "Cause: unknown, no caller was found")
 	}
