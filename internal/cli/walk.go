@@ -109,15 +109,16 @@ On JDK 17 to 20, starting the recorder makes HotSpot discard all compiled code, 
 takes thread dumps there. They do not show which overload of a method runs, so
 overloaded methods get no hook; --sampler recorder starts it anyway.
 
-The search starts with a hook in the hot method that identifies its callers. Then the
-callers are measured for a --period, calls and time by caller; then their callers, up to
-the entry of a thread, a package of --until, or --levels. All methods that sampled
-stacks show get their hooks in one batch, switched off, so that moving up a level only
-switches hooks: those below are switched off when the next ones go on, never more than
---hooks at once, and within the --budget. Only callers that no stack has shown need
-another batch. If the hot method is native, or changing its class would cost more work
-than the budget allows, it gets no hook: the search starts one level up, and the report
-says so. On JDKs before 21 the first hook makes HotSpot discard all compiled code; in a
+The search starts with a hook in the hot method that identifies its callers. Then those
+of the callers that are methods of the program itself (see below) are measured for a
+--period, calls and time by caller; then their callers, up to the entry of a thread, a
+package of --until, or --levels. All own methods that sampled stacks show get their hooks
+in one batch, switched off, so that moving up a level only switches hooks: those below are
+switched off when the next ones go on, never more than --hooks at once, and within the
+--budget. Library methods get hooks only where stacks are cut off. Only callers that no
+stack has shown need another batch. If the hot method is native, or changing its class
+would cost more work than the budget allows, it gets no hook: the search starts one level
+up, and the report says so. On JDKs before 21 the first hook makes HotSpot discard all compiled code; in a
 large program that alone is too much, so there are no hooks, and all shares come from
 samples. At the end, all hooks are removed in one batch.
 

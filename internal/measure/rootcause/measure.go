@@ -26,7 +26,10 @@ func (s *search) climb(ctx context.Context, spots []*spot) error {
 	nodes := s.nodes(spots)
 	var methods []classfile.MethodRef
 	for _, n := range nodes {
-		methods = append(methods, n.method)
+		callsNative := n.callee != nil && s.stacks.native[n.callee.method] // hooks may go around the calls
+		if callsNative || s.deserves(spots, n) {
+			methods = append(methods, n.method)
+		}
 	}
 	if err := s.fetch(ctx, methods); err != nil {
 		return err

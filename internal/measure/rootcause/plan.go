@@ -68,7 +68,7 @@ func (p *planner) plan(spots []*spot, nodes []*node) (planned []*subject) {
 	}
 	weights := make(map[string]float64)
 	for _, n := range nodes {
-		if class := n.method.Class; !callgraph.IsJDK(class) && !p.isInlined(p.subject(n.method)) { // these get no hook anyway
+		if class := n.method.Class; p.deserves(spots, n) && !callgraph.IsJDK(class) && !p.isInlined(p.subject(n.method)) { // these get no hook anyway
 			weights[class] = max(weights[class], n.weight)
 		}
 	}
@@ -76,7 +76,14 @@ func (p *planner) plan(spots []*spot, nodes []*node) (planned []*subject) {
 	classes := make(map[string]bool)
 	for _, n := range nodes {
 		s := p.subject(n.method)
-		if s.state != Seen || slices.Contains(planned, s) || !p.place(s, n, lightest) {
+		if s.state != Seen || slices.Contains(planned, s) {
+			continue
+		}
+		if !p.deserves(spots, n) {
+			s.leave("it belongs to a library or the JDK; --own adds its package")
+			continue
+		}
+		if !p.place(s, n, lightest) {
 			continue
 		}
 		fresh := slices.DeleteFunc(s.classes(), func(class string) bool { return classes[class] })
@@ -90,6 +97,13 @@ func (p *planner) plan(spots []*spot, nodes []*node) (planned []*subject) {
 		planned = append(planned, s)
 	}
 	return planned
+}
+
+// deserves reports whether a hook in the method of a node helps to find a cause: in the program's
+// own methods, in a hot method, and where most stacks are cut off, so that only a hook shows
+// who calls.
+func (p *planner) deserves(spots []*spot, n *node) bool {
+	return p.own.Has(n.method.Class) || n.callee == nil || isCut(spots, n.method)
 }
 
 // refuse leaves all methods on the paths to spots without hooks.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/internal/classes/own"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
@@ -16,6 +17,7 @@ import (
 // stacks "weight leaf caller caller …", each class.name.
 func plannerFor(options Options, lines ...string) (*planner, []*spot) {
 	p := newPlanner(options)
+	p.own = own.Packages{Names: []string{"a", "b"}}
 	for _, class := range []string{"a/A", "a/B", "a/C", "a/D"} {
 		p.files[class] = session.LoadedClass{Name: class, File: []byte("cannot be parsed, so nothing is inlined")}
 	}
@@ -52,10 +54,14 @@ func TestPlan(t *testing.T) {
 			options: usual, stacks: []string{"30 a/A.hot a/B.light a/D.main", "70 a/A.hot a/C.heavy a/D.main"},
 			want: "hot heavy main light",
 		},
-		"light paths are left out":    {options: usual, stacks: []string{"97 a/A.hot a/B.mid", "3 a/A.hot a/C.rare"}, want: "hot mid"},
-		"as far as asked for":         {options: shallow, stacks: []string{"100 a/A.hot a/B.mid a/C.main"}, want: "hot mid"},
-		"not beyond the boundary":     {options: bounded, stacks: []string{"100 a/A.hot a/B/X.mid a/C.main"}, want: "hot", left: map[string]string{"mid": "hidden"}},
-		"the JDK is left alone":       {options: usual, stacks: []string{"100 java/util/HashMap.get a/B.mid"}, want: "mid", left: map[string]string{"get": "belongs to the JDK"}},
+		"light paths are left out": {options: usual, stacks: []string{"97 a/A.hot a/B.mid", "3 a/A.hot a/C.rare"}, want: "hot mid"},
+		"as far as asked for":      {options: shallow, stacks: []string{"100 a/A.hot a/B.mid a/C.main"}, want: "hot mid"},
+		"not beyond the boundary":  {options: bounded, stacks: []string{"100 a/A.hot a/B/X.mid a/C.main"}, want: "hot", left: map[string]string{"mid": "hidden"}},
+		"the JDK is left alone":    {options: usual, stacks: []string{"100 java/util/HashMap.get a/B.mid"}, want: "mid", left: map[string]string{"get": "belongs to the JDK"}},
+		"libraries are left alone": {
+			options: usual, stacks: []string{"100 c/Lib.hot c/Lib.mid a/A.main"}, want: "main hot", left: map[string]string{"mid": "library"},
+			change: func(p *planner) { p.files["c/Lib"] = session.LoadedClass{Name: "c/Lib", File: []byte{1}} },
+		},
 		"initialisers are left alone": {options: usual, stacks: []string{"100 a/A.hot a/B.<clinit>"}, want: "hot", left: map[string]string{"<clinit>": "runs once"}},
 		"a class without a file": {
 			options: usual, stacks: []string{"100 a/A.hot a/B.mid"}, want: "hot", left: map[string]string{"mid": "no class file"},

@@ -1,6 +1,6 @@
 // Package rootcause searches for the causes of a program's hot spots. The JVM's own samples
 // show where time is spent, and most of the call paths that lead there. Hooks are woven
-// into the methods on those paths, switched off, in one batch. Then the search climbs from
+// into the program's own methods on those paths, switched off, in one batch. Then the search climbs from
 // callee to caller: the hooks of one level are switched on for a while, and switched off
 // when those of the next level are switched on. They show who calls, how often, and for how
 // long. At the end all hooks are removed in one batch.
@@ -58,7 +58,7 @@ type Options struct {
 // Defaults returns the options that suit most programs.
 func Defaults() Options {
 	return Options{
-		Hot: 0.05, Top: 3, Levels: 24, Hooks: 8, Budget: 0.02, PeriodCalls: 1000, PeriodTime: 2 * time.Second, Sampling: 5 * time.Second,
+		Hot: 0.05, Top: 3, Levels: 128, Hooks: 8, Budget: 0.02, PeriodCalls: 1000, PeriodTime: 2 * time.Second, Sampling: 5 * time.Second,
 	}
 }
 

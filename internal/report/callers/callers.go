@@ -26,6 +26,8 @@ type Cause struct {
 	// Path is the methods from the hot spot up to By, both included; without By, those of
 	// the whole main call path.
 	Path []int
+	// Above is the own methods on the main call path from By on, without By.
+	Above []*rootcause.Caller
 	// End is the last method of the main call path; nil where the hot spot has no caller.
 	End *rootcause.Caller
 	// Split is the first place on the main call path where several callers matter; nil
@@ -63,6 +65,11 @@ func CauseOf(c *rootcause.Climb, s *rootcause.Spot) Cause {
 	}
 	if by := nearest(ownOn(c, s)); by != nil {
 		cause.By, cause.Share, cause.Path = by.at, by.share(), by.path
+		for callers := by.at.Above; len(callers) > 0; callers = callers[0].Above {
+			if c.Own.Has(c.Methods[callers[0].Method].Class) {
+				cause.Above = append(cause.Above, callers[0])
+			}
+		}
 	}
 	return cause
 }

@@ -20,6 +20,10 @@ const (
 	mostBranches = 5
 	// mostListed is how many methods of the caller list are written.
 	mostListed = 40
+	// mostOnPath is how many methods of the path to a cause are named, and mostOwn of the own
+	// methods above it.
+	mostOnPath = 7
+	mostOwn    = 25
 	// mostLeft is how many methods are named that got no hook for one reason.
 	mostLeft = 3
 	// wideShare is the width from which on the interval of a share is written.
@@ -97,13 +101,20 @@ func (r *rootCauseReport) causeOf(s *rootcause.Spot) []string {
 	var texts []string
 	switch {
 	case cause.By != nil:
-		texts = append(texts, fmt.Sprintf("Cause: %s spends %s of it through %s", r.names[cause.By.Method], rangedShare(cause.Share), r.path(cause.Path)))
+		texts = append(texts, fmt.Sprintf("Cause: %s spends %s of it through %s", r.names[cause.By.Method], rangedShare(cause.Share), r.path(cause.Path, mostOnPath)))
 	case cause.End != nil && r.found.Own.Has(r.found.Methods[s.Method].Class):
-		texts = append(texts, fmt.Sprintf("Cause: the method itself; no other method of the own packages calls it: %s", r.path(cause.Path)))
+		texts = append(texts, fmt.Sprintf("Cause: the method itself; no other method of the own packages calls it: %s", r.path(cause.Path, mostOnPath)))
 	case cause.End != nil:
-		texts = append(texts, fmt.Sprintf("Cause: no method of the own packages is on its call paths: %s", r.path(cause.Path)))
+		texts = append(texts, fmt.Sprintf("Cause: no method of the own packages is on its call paths: %s", r.path(cause.Path, mostOnPath)))
 	default:
 		texts = append(texts, "Cause: unknown, no caller was found")
+	}
+	if len(cause.Above) > 0 {
+		above := make([]int, len(cause.Above))
+		for i, caller := range cause.Above {
+			above[i] = caller.Method
+		}
+		texts = append(texts, "It is called by: "+r.path(above, mostOwn))
 	}
 	if split := cause.Split; split != nil {
 		branches := make([]string, 0, len(split.Callers))
@@ -126,10 +137,10 @@ func (r *rootCauseReport) causeOf(s *rootcause.Spot) []string {
 	return texts
 }
 
-// path returns a call path from the hot spot up, in short names. The middle of a long path
-// is left out.
-func (r *rootCauseReport) path(methods []int) string {
-	const most, kept = 7, 3
+// path returns a call path up, in short names. The middle of a path that is longer than most is
+// left out.
+func (r *rootCauseReport) path(methods []int, most int) string {
+	kept := most / 2
 	briefs := make([]string, 0, len(methods))
 	for i, method := range methods {
 		if len(methods) > most && i == kept {
@@ -160,7 +171,8 @@ func rangedShare(s rootcause.Share) string {
 
 var callerColumns = format.Columns(">SHARE", ">95 %", "BY", ">CALLS", ">MEAN", ">P50", ">P90", ">P99", ">MAX", "METHOD, AND ITS CALLERS")
 
-// callers writes a hot spot and the tree of its callers.
+// callers writes a hot spot and the tree of its callers. Of a straight path through libraries
+// it writes the first method.
 func (r *rootCauseReport) callers(spot int) {
 	s := &r.found.Spots[spot]
 	r.heading(fmt.Sprintf("#%d  Callers of %s", spot+1, r.names[s.Method]))
@@ -170,8 +182,17 @@ func (r *rootCauseReport) callers(spot int) {
 		calls = s.Own.Calls
 	}
 	t := &table{columns: callerColumns, rows: [][]string{callerCells("100 %", "", "", calls, s.Own)}}
-	for _, row := range rows {
+	type line struct{ row, folded int }
+	var lines []line
+	for i := 0; i < len(rows); i++ {
+		row := rows[i]
+		lines = append(lines, line{row: i})
 		t.rows = append(t.rows, callerCells(shareText(row.Share.Part, 1), rangeText(row.Share), string(row.By), row.Calls, row.Own))
+		if n := r.straight(rows, i); n >= leastFolded {
+			lines = append(lines, line{row: i + 1, folded: n})
+			t.rows = append(t.rows, make([]string, len(callerColumns)))
+			i += n
+		}
 	}
 	t.dropIfAll("95 %", "")
 	before := t.narrow(r.width, 40, "P50", "MAX", "P90", "MEAN", "95 %", "BY", "P99")
@@ -180,13 +201,36 @@ func (r *rootCauseReport) callers(spot int) {
 		mark = "  [native]"
 	}
 	t.setLast(0, fitted(r.names[s.Method], mark, before, r.width))
-	for i, row := range rows {
-		t.setTree(i+1, branchOf(rows, i), r.names[row.Method], callerMarks(r.found, row), before, r.width)
+	for i, line := range lines {
+		name, marks := r.names[rows[line.row].Method], callerMarks(r.found, rows[line.row])
+		if line.folded > 0 {
+			name, marks = fmt.Sprintf("⋯ %d methods of libraries", line.folded), ""
+		}
+		t.setTree(i+1, branchOf(rows, line.row), name, marks, before, r.width)
 	}
 	r.table(t)
 	if left > 0 {
 		r.line("… and %s below %g %%", format.Count(left, "caller", "callers"), leastShare*100)
 	}
+}
+
+// leastFolded is how many methods in a row are left out at least.
+const leastFolded = 3
+
+// straight returns how many rows follow that are methods of libraries, without a split, hook or
+// end, so that they need not be shown.
+func (r *rootCauseReport) straight(rows []callers.Row, i int) (n int) {
+	isOnly := func(at int) bool { return at < len(rows) && rows[at].Last && rows[at].Below == at-1 }
+	isLibrary := func(at int) bool {
+		return rows[at].Own == nil && !r.found.Own.Has(r.found.Methods[rows[at].Method].Class)
+	}
+	if !isLibrary(i) {
+		return 0
+	}
+	for at := i + 1; isOnly(at) && isLibrary(at) && isOnly(at+1); at++ {
+		n++
+	}
+	return n
 }
 
 func callerCells(share, between, by string, calls uint64, own *rootcause.Measured) []string {
