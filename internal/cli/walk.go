@@ -118,9 +118,9 @@ switched off when the next ones go on, never more than --hooks at once, and with
 --budget. Library methods get hooks only where stacks are cut off. Only callers that no
 stack has shown need another batch. If the hot method is native, or changing its class
 would cost more work than the budget allows, it gets no hook: the search starts one level
-up, and the report says so. On JDKs before 21 the first hook makes HotSpot discard all compiled code; in a
-large program that alone is too much, so there are no hooks, and all shares come from
-samples. At the end, all hooks are removed in one batch.
+up, and the report says so. On JDKs before 21 the first hook makes HotSpot discard all
+compiled code; in a large program that alone is too much, so there are no hooks, and all
+shares come from samples. At the end, all hooks are removed in one batch.
 
 A share is the part of the hot spot's time that came from a caller, with its source: by
 hooks, by samples, or computed from both. The report starts with the cause: of the methods

@@ -17,6 +17,7 @@ type Climb struct {
 	Sampled Sampled
 	Own     own.Packages // in which causes are searched
 	Methods []cct.Method // that the indexes below refer to
+	Owners  []Owner      // the largest share first
 	Spots   []Spot       // the hottest first
 	List    []Entry      // the caller list: every method the search knows
 	Hooks   []Live       // in the order in which they went on
@@ -35,6 +36,15 @@ type Sampled struct {
 
 // A Share is a part of a whole, from 0 to 1, with its 95 % interval.
 type Share = hotspots.Share
+
+// An Owner is the own method nearest to where the program ran, with the time in it and in the
+// libraries that it calls.
+type Owner struct {
+	Method int     // -1 for time on whose stacks there is no own method
+	Share  Share   // of the running threads' samples
+	In     int     // the method that ran most often, possibly the owner itself
+	InPart float64 // of the owner's samples
+}
 
 // A Spot is a method in which the program spends its time.
 type Spot struct {

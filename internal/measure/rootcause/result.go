@@ -34,6 +34,7 @@ func (s *search) result() *Climb {
 			c.Notes = append(c.Notes, "samples are taken "+bias)
 		}
 	}
+	c.Owners = s.ownerResults()
 	for _, spot := range s.spots {
 		c.Spots = append(c.Spots, s.spotResult(spot))
 	}
@@ -42,6 +43,36 @@ func (s *search) result() *Climb {
 	c.List = s.list()
 	c.Methods = slices.Clone(s.methods)
 	return c
+}
+
+const (
+	minOwned   = 0.01 // the share from which on an owner is in the result
+	mostOwners = 30
+)
+
+func (s *search) ownerResults() (results []Owner) {
+	for owner, ran := range s.owners.weights {
+		var sum, most float64
+		var in classfile.MethodRef
+		for m, weight := range ran {
+			sum += weight
+			if weight > most || weight == most && m.Compare(in) < 0 {
+				in, most = m, weight
+			}
+		}
+		if sum < minOwned*s.owners.whole {
+			continue
+		}
+		result := Owner{Method: -1, Share: hotspots.ShareOf(sum, s.owners.whole, float64(s.samples)), In: s.index(in), InPart: most / max(sum, 1e-9)}
+		if owner != (classfile.MethodRef{}) {
+			result.Method = s.index(owner)
+		}
+		results = append(results, result)
+	}
+	slices.SortFunc(results, func(a, b Owner) int {
+		return cmp.Or(cmp.Compare(b.Share.Part, a.Share.Part), cmp.Compare(a.Method, b.Method))
+	})
+	return results[:min(len(results), mostOwners)]
 }
 
 // renumber makes hooks refer to the spots in the order of the result.

@@ -124,6 +124,7 @@ func (s *search) look() {
 	}
 	s.sampled += time.Since(s.looked)
 	s.samples += t.count
+	s.owners.add(t, s.own.Has)
 	s.startLook()
 	isFirst, mayJoin := len(s.spots) == 0, s.mayJoin()
 	few := 0
@@ -250,6 +251,28 @@ func (t *tally) add(p hotspots.Path) {
 	if p.Methods = straighten(p.Methods); len(p.Methods) > 0 {
 		t.paths = append(t.paths, p)
 		t.self[p.Methods[0]] += p.Weight
+	}
+}
+
+// owners are the own methods nearest to where the program ran, with the time in them and in the
+// libraries that they call.
+type owners struct {
+	weights map[classfile.MethodRef]map[classfile.MethodRef]float64 // by the method that ran; the empty method owns what no own method called
+	whole   float64
+}
+
+// add takes in a look at the program.
+func (o *owners) add(t *tally, isOwn func(class string) bool) {
+	o.whole += t.whole
+	for _, p := range t.paths {
+		var owner classfile.MethodRef
+		if at := slices.IndexFunc(p.Methods, func(m classfile.MethodRef) bool { return isOwn(m.Class) }); at >= 0 {
+			owner = p.Methods[at]
+		}
+		if o.weights[owner] == nil {
+			o.weights[owner] = make(map[classfile.MethodRef]float64)
+		}
+		o.weights[owner][p.Methods[0]] += p.Weight
 	}
 }
 

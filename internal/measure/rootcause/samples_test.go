@@ -1,6 +1,7 @@
 package rootcause
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -208,5 +209,26 @@ func TestASpotCoolsWhenLooksShowItTogether(t *testing.T) {
 	}
 	if !s.cools(none, 100) {
 		t.Error("two hundred samples do")
+	}
+}
+
+func TestOwnersHaveTheTimeOfTheirLibraries(t *testing.T) {
+	s := &search{Options: Defaults(), planner: newPlanner(Defaults()), indexes: make(map[classfile.MethodRef]int)}
+	s.owners.weights = make(map[classfile.MethodRef]map[classfile.MethodRef]float64)
+	look := tallyFor(map[string]float64{
+		"java/util/List.add a/A.fill a/A.main": 30, "c/Lib.put a/A.fill a/A.main": 20, "a/A.main": 10, "c/Lib.run": 39, "c/Lib.put a/A.rare": 1,
+	})
+	s.owners.add(look, func(class string) bool { return class == "a/A" })
+	s.samples = look.count
+	var got []string
+	for _, o := range s.ownerResults() {
+		name := "none"
+		if o.Method >= 0 {
+			name = s.methods[o.Method].Name
+		}
+		got = append(got, fmt.Sprintf("%s %.2f in %s %.2f", name, o.Share.Part, s.methods[o.In].Name, o.InPart))
+	}
+	if want := "fill 0.50 in add 0.60, none 0.39 in run 1.00, main 0.10 in main 1.00, rare 0.01 in put 1.00"; strings.Join(got, ", ") != want {
+		t.Errorf("owners %q, want %q", got, want)
 	}
 }

@@ -114,6 +114,7 @@ type search struct {
 	samples    int           // that count, in all
 	sampled    time.Duration // in which they were taken
 	spots      []*spot
+	owners     owners
 
 	// Hooks.
 	planner
@@ -145,6 +146,7 @@ func Run(ctx context.Context, options Options) (*Climb, error) {
 	s := &search{
 		Options: options, began: time.Now(), planner: newPlanner(options), callers: fixedCallers(), on: make(map[*subject]bool),
 		indexes: make(map[classfile.MethodRef]int), lookup: overhead.CallerLookup,
+		owners: owners{weights: make(map[classfile.MethodRef]map[classfile.MethodRef]float64)},
 	}
 	if err := options.In.CheckTree(options.PID); err != nil { // not only after sampling
 		return nil, err
@@ -237,7 +239,9 @@ func (s *search) open(ctx context.Context) (err error) {
 // there is none only if the search failed before it found a hot spot.
 func (s *search) leave(ctx context.Context, cause error) (*Climb, error) {
 	s.look()
-	s.enter(Leaving)
+	if s.session != nil {
+		s.enter(Leaving)
+	}
 	closing := errors.Join(s.closeSession(ctx), s.sampler.Close(ctx))
 	if cause != nil && !errors.Is(cause, context.Canceled) && !errors.Is(cause, context.DeadlineExceeded) {
 		if len(s.spots) == 0 {

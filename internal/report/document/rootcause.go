@@ -19,12 +19,21 @@ type RootCause struct {
 	Sampled rootcause.Sampled `json:"sampled,omitzero"`
 	Own     own.Packages      `json:"own"`
 	Methods []cct.Method      `json:"methods"`
+	Owners  []owner           `json:"ownMethods"`
 	Spots   []hotSpot         `json:"spots"`
 	List    []rootcause.Entry `json:"callerList"`
 	Hooks   []rootcause.Live  `json:"hooks"`
 	Batches []rootcause.Batch `json:"batches"`
 	Cost    rootcause.Cost    `json:"cost,omitzero"`
 	Notes   []string          `json:"notes,omitempty"`
+}
+
+// An owner is the own method nearest to where the program ran.
+type owner struct {
+	Method int        `json:"method"` // -1 for time on whose stacks there is no own method
+	Share  [3]float64 `json:"share"`
+	In     int        `json:"in"`
+	InPart float64    `json:"inPart"`
 }
 
 type hotSpot struct {
@@ -65,9 +74,12 @@ type caller struct {
 func NewRootCause(c *rootcause.Climb) *RootCause {
 	d := &RootCause{
 		Format: "sonde-climb", Version: 1, Target: c.Target, Began: c.Began, Took: c.Took, Sampled: c.Sampled, Own: c.Own, Methods: notNil(c.Methods),
-		Spots: []hotSpot{}, List: notNil(c.List), Hooks: notNil(c.Hooks), Batches: notNil(c.Batches), Cost: c.Cost, Notes: c.Notes,
+		Owners: []owner{}, Spots: []hotSpot{}, List: notNil(c.List), Hooks: notNil(c.Hooks), Batches: notNil(c.Batches), Cost: c.Cost, Notes: c.Notes,
 	}
 	d.Own.Names = notNil(d.Own.Names)
+	for _, o := range c.Owners {
+		d.Owners = append(d.Owners, owner{o.Method, shareBounds(o.Share), o.In, o.InPart})
+	}
 	for i := range c.Spots {
 		s := &c.Spots[i]
 		spot := hotSpot{

@@ -26,7 +26,7 @@ func TestRootCause(t *testing.T) {
 // TestEmptyRootCause checks that lists without elements are empty, not null.
 func TestEmptyRootCause(t *testing.T) {
 	encoded, err := json.Marshal(NewRootCause(&rootcause.Climb{}))
-	if want := `"methods":[],"spots":[],"callerList":[],"hooks":[],"batches":[]`; err != nil || !bytes.Contains(encoded, []byte(want)) {
+	if want := `"own":{"packages":[]},"methods":[],"ownMethods":[],"spots":[],"callerList":[],"hooks":[],"batches":[]`; err != nil || !bytes.Contains(encoded, []byte(want)) {
 		t.Errorf("%v: %s", err, encoded)
 	}
 }

@@ -97,9 +97,13 @@ func RootCause() *rootcause.Climb {
 		Sampled: rootcause.Sampled{By: "flight recorder", Samples: 2310, Over: 38 * time.Second},
 		Own:     own.Packages{Names: []string{"com.shop"}, From: "the main jar"},
 		Methods: sampleMethods(),
-		Spots:   []rootcause.Spot{rulesSpot(), mapSpot(), deflateSpot(), formatSpot()},
-		List:    sampleList(),
-		Hooks:   sampleHooks(),
+		Owners: []rootcause.Owner{
+			{Method: match, Share: part(0.41, 0.02), In: match, InPart: 1}, {Method: find, Share: part(0.2, 0.02), In: getNode, InPart: 0.97},
+			{Method: -1, Share: part(0.1, 0.015), In: run, InPart: 0.4},
+		},
+		Spots: []rootcause.Spot{rulesSpot(), mapSpot(), deflateSpot(), formatSpot()},
+		List:  sampleList(),
+		Hooks: sampleHooks(),
 		Batches: []rootcause.Batch{
 			{At: 5400 * ms, Why: "12 methods on the call paths of 3 hot spots", In: true, Classes: 10, Pause: 9 * ms, Compile: 310 * ms},
 			{At: 9200 * ms, Why: "a caller that no stack had shown", In: true, Classes: 1, Pause: 3 * ms, Compile: 41 * ms},

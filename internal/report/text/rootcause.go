@@ -35,6 +35,7 @@ const (
 func WriteRootCause(w io.Writer, c *rootcause.Climb, width int) error {
 	r := &rootCauseReport{printer{bufio.NewWriter(w), width}, c, cct.Names(c.Methods)}
 	r.header()
+	r.owners()
 	r.causes()
 	for i := range c.Spots {
 		r.callers(i)
@@ -70,6 +71,26 @@ func (r *rootCauseReport) header() {
 	}
 }
 
+// owners lists the own methods nearest to where the program ran.
+func (r *rootCauseReport) owners() {
+	if len(r.found.Owners) == 0 {
+		return
+	}
+	r.heading("Own methods, with the time in them and in the libraries that they call")
+	t := &table{columns: format.Columns(">SHARE", ">95 %", "METHOD", "MOST OF IT IN")}
+	for _, o := range r.found.Owners {
+		name, in := "(no own method on the stack)", r.brief(o.In)
+		if o.Method >= 0 {
+			name = r.names[o.Method]
+		}
+		if o.In == o.Method {
+			in = "itself"
+		}
+		t.rows = append(t.rows, []string{shareText(o.Share.Part, 1), rangeText(o.Share), name, fmt.Sprintf("%s %s", in, shareText(o.InPart, 1))})
+	}
+	r.fitTable(t, cutEnd, "95 %")
+}
+
 // causes describes each hot spot and its cause.
 func (r *rootCauseReport) causes() {
 	if len(r.found.Spots) == 0 {
@@ -88,7 +109,11 @@ func (r *rootCauseReport) causes() {
 		for _, sentence := range r.causeOf(s) {
 			r.say("  %s", sentence)
 		}
-		if s.Above != "" && s.Above != above {
+		switch {
+		case s.Above == "" || s.Above == above:
+		case r.found.Cost.Hooked == 0:
+			r.say("  No method got a hook: %s", format.Printable(s.Above))
+		default:
 			r.say("  The search began with the callers: %s", format.Printable(s.Above))
 		}
 		above = s.Above
