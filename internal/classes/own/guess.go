@@ -1,13 +1,17 @@
 package own
 
 import (
+	"io"
 	"io/fs"
 	"maps"
 	"net/url"
+	"os"
 	"path"
 	"slices"
 	"strings"
+	"syscall"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/classes/archive"
 	"github.com/sonde-jvm/sonde/internal/classes/callgraph"
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
@@ -248,7 +252,7 @@ func (g *guess) addFolder(name, from string) {
 		return
 	}
 	defer func() { _ = folder.Close() }()
-	packages := make(map[string]bool)
+	packages := make(map[string]bool) // false if the first class of a folder is of another package
 	// A folder that cannot be read is left out.
 	_ = fs.WalkDir(folder.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
 		switch g.files--; {
@@ -256,12 +260,32 @@ func (g *guess) addFolder(name, from string) {
 			return fs.SkipAll
 		case err != nil, entry.IsDir() && strings.Count(name, "/") > deepest:
 			return fs.SkipDir
-		case !entry.IsDir() && path.Ext(name) == ".class" && name != "module-info.class":
-			packages[packageOf(name)] = true
+		case entry.Type().IsRegular() && path.Ext(name) == ".class" && path.Base(name) != "module-info.class":
+			if _, known := packages[packageOf(name)]; !known {
+				packages[packageOf(name)] = isClass(folder, name)
+			}
 		}
 		return nil
 	})
+	maps.DeleteFunc(packages, func(_ string, is bool) bool { return !is })
 	g.add(packages, from)
+}
+
+// isClass reports whether a file has the class that its path names. The working directory may be on
+// a class path with folders that only contain other programs.
+func isClass(folder *os.Root, name string) bool {
+	const largest = 16 << 20
+	file, err := folder.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may have become a pipe
+	if err != nil {
+		return false
+	}
+	defer func() { _ = file.Close() }()
+	data, err := io.ReadAll(io.LimitReader(file, largest))
+	if err != nil {
+		return false
+	}
+	class, err := classfile.Parse(data)
+	return err == nil && class.Name()+".class" == name
 }
 
 // addWebApps adds the classes of the web applications of a server.

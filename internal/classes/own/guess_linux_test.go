@@ -25,6 +25,15 @@ func place(t *testing.T, files ...string) string {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if class, is := strings.CutSuffix(name, ".class"); is {
+			_, inFolder, found := strings.Cut(class, "classes/")
+			if !found {
+				inFolder = class
+			}
+			if _, err := out.Write(classNamed(inFolder)); err != nil {
+				t.Fatal(err)
+			}
+		}
 		if isJar {
 			z := zip.NewWriter(out)
 			for entry := range strings.FieldsSeq(entries) {
@@ -48,6 +57,16 @@ func place(t *testing.T, files ...string) string {
 	return root
 }
 
+// classNamed returns a class file without members.
+func classNamed(name string) []byte {
+	file := []byte("\xca\xfe\xba\xbe\x00\x00\x00\x34\x00\x05")
+	for i, text := range []string{name, "java/lang/Object"} {
+		file = append(file, 1, 0, byte(len(text)))
+		file = append(append(file, text...), 7, 0, byte(2*i+1))
+	}
+	return append(file, "\x00\x21\x00\x02\x00\x04\x00\x00\x00\x00\x00\x00\x00\x00"...)
+}
+
 func TestGuess(t *testing.T) {
 	const manifest = "META-INF/MANIFEST.MF="
 	for name, tt := range map[string]struct {
@@ -60,7 +79,7 @@ func TestGuess(t *testing.T) {
 			files: []string{"classes/shop/Main.class", "classes/shop/web/Page.class", "classes/load/Main.class", "lib/h2.jar: org/h2/Driver.class"},
 			main:  "shop.Main", classPath: "classes:lib/h2.jar", want: "load, shop (from folders on the class path",
 		},
-		"the unnamed package": {files: []string{"Plain.class", "notes.txt"}, main: "Plain", classPath: ".", want: "the unnamed package (from folders on the class path"},
+		"the unnamed package": {files: []string{"Plain.class", "notes.txt", "other/classes/com/other/X.class"}, main: "Plain", classPath: ".", want: "the unnamed package (from folders on the class path"},
 		"a jar": {
 			files: []string{"app.jar: com/acme/Main.class com/acme/web/Page.class com/acmelib/X.class " + manifest + "Main-Class:com.acme.Main"},
 			main:  "app.jar", classPath: "app.jar", want: "com.acme, com.acmelib (from the main jar",
