@@ -26,7 +26,15 @@ type Recording struct {
 
 	processors float64
 	loadPeriod time.Duration
-	loaded     map[int64]int64 // when the processor time of a thread was last recorded, in ns since 1970
+	loads      map[int64]*load // by OS ID
+	hasLoads   bool            // the recording contains processor times
+}
+
+// A load is the processor time of a thread as far as it was recorded.
+type load struct {
+	used        time.Duration // divided by the number of processors, which a chunk may contain later
+	covered     time.Duration
+	first, last time.Time // covered
 }
 
 const (
@@ -36,6 +44,8 @@ const (
 	maxEvent = 128 << 20
 	// maxLosses bounds the losses that are reported.
 	maxLosses = 50
+	// maxLoads bounds the threads whose processor time is summed up.
+	maxLoads = 100_000
 	// usualLoadPeriod is the period of jdk.ThreadCPULoad in the JDK's settings.
 	usualLoadPeriod = 10 * time.Second
 )
@@ -63,11 +73,17 @@ func ReadFile(ctx context.Context, path string, waits bool, use func([]Sample)) 
 
 func read(ctx context.Context, file io.ReaderAt, size int64, name string, waits bool, use func([]Sample)) (*Recording, error) {
 	r := &fileReader{
-		Recording: &Recording{Times: map[int64]time.Duration{}, loaded: map[int64]int64{}, processors: 1, loadPeriod: usualLoadPeriod},
+		Recording: &Recording{Times: map[int64]time.Duration{}, loads: map[int64]*load{}, processors: 1, loadPeriod: usualLoadPeriod},
 		ctx:       ctx, file: file, name: name, waits: waits, use: use, buffer: bufio.NewReaderSize(nil, 256<<10),
 	}
 	if err := r.read(size); err != nil {
 		return nil, err
+	}
+	if !r.hasLoads {
+		return r.Recording, nil
+	}
+	for thread, l := range r.loads {
+		r.Times[thread] = time.Duration(r.processors * float64(l.whole(r.From, r.To, r.loadPeriod)))
 	}
 	return r.Recording, nil
 }
@@ -134,6 +150,9 @@ func (r *fileReader) chunk(h header, at, end int64) error {
 	flush := func() {
 		ch.report()
 		r.lose(ch.out.Losses...)
+		for i := range ch.out.Samples {
+			r.load(ch.out.Samples[i].Thread) // an idle thread has no other event
+		}
 		if len(ch.out.Samples) > 0 {
 			r.use(ch.out.Samples)
 		}
@@ -318,24 +337,53 @@ func readLoad(ch *chunk, t *typeDef, body []byte) {
 		return
 	}
 	var part float64
-	var at int64
+	var at time.Time
 	thread := noThread
 	for f, v := range ch.fields(t, &cursor{data: body}) {
 		switch f.name {
 		case "startTime":
-			at = ch.header.nanos(v.int())
+			at = time.Unix(0, ch.header.nanos(v.int()))
 		case "eventThread":
 			thread = ch.thread(v)
 		case "user", "system":
 			part += v.float()
 		}
 	}
-	since := r.loadPeriod
-	if last, known := r.loaded[thread.OSID]; known {
-		since = time.Duration(at - last)
+	r.hasLoads = true
+	l := r.load(thread)
+	if l == nil {
+		return
 	}
-	r.loaded[thread.OSID] = at
-	if part > 0 && part <= 1 && since > 0 {
-		r.Times[thread.OSID] += time.Duration(part * r.processors * float64(since))
+	if l.first.IsZero() {
+		if l.first = at.Add(-r.loadPeriod); l.first.Before(r.From) {
+			l.first = r.From
+		}
+		l.last = l.first
 	}
+	if since := at.Sub(l.last); since > 0 && part >= 0 && part <= 1 {
+		l.used += time.Duration(part * float64(since))
+		l.covered += since
+		l.last = at
+	}
+}
+
+// load returns the load of a thread; nil if there are too many.
+func (r *Recording) load(thread *Thread) *load {
+	l := r.loads[thread.OSID]
+	if l == nil && len(r.loads) < maxLoads {
+		l = &load{}
+		r.loads[thread.OSID] = l
+	}
+	return l
+}
+
+// whole returns the processor time of a thread in a whole recording, divided as used. If events about it came from
+// the beginning to the end, it also used some in the rest of a period before the first and after the
+// last one.
+func (l *load) whole(from, to time.Time, period time.Duration) time.Duration {
+	gap := period + period/2
+	if l.covered <= 0 || l.first.Sub(from) > gap || to.Sub(l.last) > gap {
+		return l.used
+	}
+	return time.Duration(float64(l.used) * float64(to.Sub(from)) / float64(l.covered))
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // readBytes reads a file with these bytes.
@@ -76,6 +77,24 @@ func TestFilesThatAreNoRecordings(t *testing.T) {
 	}
 	if _, err := ReadFile(t.Context(), pipe, false, nil); err == nil || !strings.Contains(err.Error(), "is not a file") {
 		t.Errorf("a pipe: %v", err)
+	}
+}
+
+func TestProcessorTimeOfThreads(t *testing.T) {
+	at := func(seconds int) time.Time { return time.Unix(int64(seconds), 0) }
+	for _, test := range []struct {
+		name string
+		load load
+		want time.Duration
+	}{
+		{"all the time", load{used: 10 * time.Second, covered: 20 * time.Second, first: at(0), last: at(20)}, 12500 * time.Millisecond},
+		{"it ended early", load{used: 3 * time.Second, covered: 5 * time.Second, first: at(0), last: at(5)}, 3 * time.Second},
+		{"it began late", load{used: 3 * time.Second, covered: 5 * time.Second, first: at(20), last: at(25)}, 3 * time.Second},
+		{"nothing is known", load{}, 0},
+	} {
+		if got := test.load.whole(at(0), at(25), 10*time.Second); got != test.want {
+			t.Errorf("%s: %v, want %v", test.name, got, test.want)
+		}
 	}
 }
 

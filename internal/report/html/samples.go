@@ -2,6 +2,7 @@ package html
 
 import (
 	"io"
+	"strings"
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
@@ -42,7 +43,8 @@ type SampleNode struct {
 // WriteHot writes a page with a flame graph of hot spots.
 func WriteHot(w io.Writer, r *hotspots.Result) error {
 	tree := r.Tree(r.Wall)
-	s := &Samples{Target: r.Target, Began: r.From, Took: r.To.Sub(r.From), About: []string{text.HotSamples(r), text.HotCode(r.Table)}, Bias: r.Bias, Methods: tree.Methods}
+	code := strings.ReplaceAll(text.HotCode(r.Table), " %", "\u00a0%")
+	s := &Samples{Target: r.Target, Began: r.From, Took: r.To.Sub(r.From), About: []string{text.HotSamples(r), code}, Bias: r.Bias, Methods: tree.Methods}
 	var add func(n *cct.Node, parent int)
 	add = func(n *cct.Node, parent int) {
 		place := len(s.Nodes)
