@@ -63,8 +63,7 @@ func TestHotLive(t *testing.T) {
 			pid := strconv.Itoa(p.PID)
 			page := filepath.Join(t.TempDir(), "hot.html")
 			code, out, stderr := sonde(t, "hot", pid, "--window", "3s", "-o", page)
-			lines := strings.Split(out, "\n")
-			if code != exitOK || len(lines) < 3 || !strings.HasSuffix(lines[1], " Busy.burn") {
+			if code != exitOK || firstOfJava(out) != "Busy.burn" {
 				t.Fatalf("exit code %d: %s%s", code, out, stderr)
 			}
 			if strings.Contains(out, "accept") {
@@ -81,7 +80,7 @@ func TestHotLive(t *testing.T) {
 			if code != exitOK {
 				t.Fatalf("exit code %d, by thread dumps: %s", code, stderr)
 			}
-			if got := parse[document.Hot](t, out); got.Source != "thread dumps" || got.Bias == "" || got.Methods[0].Class != "Busy" {
+			if got := parse[document.Hot](t, out); got.Source != "thread dumps" || got.Bias == "" || !slices.ContainsFunc(got.Methods, func(m document.HotMethod) bool { return m.Class == "Busy" }) {
 				t.Errorf("by thread dumps: %s%s", out, stderr)
 			}
 			checkNotRecording(t, p.PID)
@@ -91,6 +90,18 @@ func TestHotLive(t *testing.T) {
 			}
 		})
 	}
+}
+
+// firstOfJava returns the method of the first row that is not of the JVM's own threads, which are
+// busy at the start of a program.
+func firstOfJava(table string) string {
+	for line := range strings.Lines(table) {
+		words := strings.Fields(line)
+		if len(words) > 0 && strings.Contains(words[len(words)-1], ".") && words[len(words)-1] != "METHOD" {
+			return words[len(words)-1]
+		}
+	}
+	return ""
 }
 
 func hasPlace(hot document.Hot, thread string, wait jfr.Wait) bool {
