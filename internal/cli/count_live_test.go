@@ -87,7 +87,7 @@ func checkHeld(t *testing.T, pid, holder int) {
 		!strings.Contains(stderr, fmt.Sprintf("process %d: wait, or free it with sonde undo %d", serving, pid)) {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
-	code, out, _ = sonde(t, "doctor", strconv.Itoa(pid))
+	code, out, _ = sonde(t, "doctor", strconv.Itoa(pid), "--no-service")
 	if code != exitError || !strings.Contains(out, "stop  held") {
 		t.Errorf("exit code %d: %s", code, out)
 	}
