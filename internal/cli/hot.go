@@ -96,8 +96,11 @@ func (c *hotCommand) check(args []string, given func(string) bool) (err error) {
 	if c.Source, err = c.source.choose(); err != nil {
 		return err
 	}
+	if c.CPUTime && c.Source == sampler.Auto {
+		c.Source = sampler.FlightRecorder
+	}
 	switch {
-	case c.CPUTime && c.Source != sampler.Auto && c.Source != sampler.FlightRecorder:
+	case c.CPUTime && c.Source != sampler.FlightRecorder:
 		return usage("--cpu-time needs the flight recorder: use it without --sampler")
 	case c.threads && c.flame:
 		return usage("--threads and --flame cannot be used together")
@@ -147,23 +150,24 @@ line says which part of the processor time was Java, native, VM, kernel and unkn
 stacks that could not be walked.
 
 --sampler chooses what takes the samples
+  kernel    the kernel, 100 samples per second of processor time of each thread. Sonde
+            walks the stacks from outside: nothing in the JVM changes, and attaching need
+            not be allowed. It needs root, or a JVM of the same user and the usual settings
+            kernel.perf_event_paranoid <= 2 and kernel.yama.ptrace_scope = 0
   recorder  the flight recorder of the JVM, 50 samples per second of each running Java
             thread. Sonde reads them while they are written. When the command ends, it
             stops its recording and removes the files. If Sonde is killed, the recording
             ends by itself within 10 minutes; the next sonde hot of that JVM, or sonde
             undo, stops it earlier. Recordings of others are not disturbed, but contain
-            Sonde's samples while both run. The first start loads about 700 classes
+            Sonde's samples while both run. The first start loads about 700 classes, and
+            before JDK 21 makes HotSpot discard all compiled code
   dumps     thread dumps, at most ten per second. They are biased, because they show
             threads only at safepoints
-  kernel    the kernel, without any help of the JVM
-  auto      the recorder, or thread dumps where it cannot be used: before JDK 17, in
-            images without jdk.jfr, with -XX:-FlightRecorder. On JDK 17 to 20, Sonde also
-            takes dumps unless the JVM has recorded before: starting the recorder
-            redefines classes of the JDK, so that HotSpot discards all compiled code and
-            samples show the interpreter
+  auto      the kernel; where that is not permitted, the recorder; dumps where the recorder
+            cannot be used or would make HotSpot discard all compiled code
 
-Samples count running threads. A thread in native code may also be waiting there.
-Methods that are known to wait, such as EPoll.wait, do not count; the processor time that
+Samples count running threads. To the recorder and to dumps, a thread in native code may
+also be waiting there. Methods that are known to wait, such as EPoll.wait, do not count; the processor time that
 a thread used outside Java code is distributed over its other native methods.
 
 --wall also counts waiting threads, by the method of the program in which they wait and

@@ -200,7 +200,7 @@ func (p *planner) obstacle(s *subject) string {
 	case file.File == nil:
 		return "its loader finds no class file for it"
 	case s.exact.Descriptor == "":
-		return "it is overloaded, and thread dumps do not say which overload it is; --recorder does"
+		return "it is overloaded, and thread dumps do not say which overload it is; --sampler recorder does"
 	case s.Name == "<clinit>":
 		return "a static initialiser runs once"
 	case s.Name == "main" && s.exact.Descriptor == "([Ljava/lang/String;)V":
