@@ -100,14 +100,11 @@ func isPackage(name string) bool {
 const walkLong = `Find the methods in which a running program spends its time, and search upwards from each
 one for its cause: level by level, with hooks in a few methods at a time.
 
-Hot spots are found by sampling, without changing the program: the flight recorder is
-started over the attach socket, as sonde hot does; recordings of others are not changed.
-A method is a hot spot if its share of the samples is at least --hot; if no method is,
-the --top hottest are used.
-
-On JDK 17 to 20, starting the recorder makes HotSpot discard all compiled code, so Sonde
-takes thread dumps there. They do not show which overload of a method runs, so
-overloaded methods get no hook; --sampler recorder starts it anyway.
+Hot spots are found by sampling, without changing the program: by the kernel, which the JVM
+does not notice, or where that is not allowed by the flight recorder or by thread dumps, as
+sonde hot does (--sampler). A method is a hot spot if its share of the samples is at least
+--hot; if no method is, the --top hottest are used. Thread dumps do not show which overload
+of a method runs, so overloaded methods get no hook then.
 
 The search starts with a hook in the hot method that identifies its callers. Then those
 of the callers that are methods of the program itself (see below) are measured for a

@@ -28,7 +28,7 @@ type Climb struct {
 
 // Sampled is how hot spots were found.
 type Sampled struct {
-	By      string        `json:"by,omitempty"`     // such as "flight recorder"
+	By      string        `json:"by,omitempty"`     // sampler.Source, such as "kernel"
 	Biased  bool          `json:"biased,omitempty"` // stacks were taken at safepoints: the leaf may be another method
 	Samples int           `json:"samples"`          // of running threads
 	Over    time.Duration `json:"overNanos"`        // in which they were taken
@@ -42,7 +42,7 @@ type Share = hotspots.Share
 type Owner struct {
 	Method int     // -1 for time on whose stacks there is no own method
 	Share  Share   // of the running threads' samples
-	In     int     // the method that ran most often, possibly the owner itself
+	In     int     // the method that ran most often, possibly the owner itself; -1 for code that is not Java
 	InPart float64 // of the owner's samples
 }
 

@@ -264,8 +264,8 @@ func (p *planner) surprises(spots []*spot) (met []classfile.MethodRef) {
 	return met
 }
 
-// isCut reports whether most stacks through a method end there because the recorder keeps
-// no more of them.
+// isCut reports whether most stacks through a method end there because the sampler did not see
+// more of them.
 func isCut(spots []*spot, m classfile.MethodRef) bool {
 	var cut, all float64
 	for _, s := range spots {

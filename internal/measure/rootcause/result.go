@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/internal/jvm/sampler"
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/measure/hotspots"
 )
@@ -20,17 +21,26 @@ func (s *search) index(m classfile.MethodRef) int {
 	return at
 }
 
+// indexIfAny returns -1 for no method.
+func (s *search) indexIfAny(m classfile.MethodRef) int {
+	if m == (classfile.MethodRef{}) {
+		return -1
+	}
+	return s.index(m)
+}
+
 func (s *search) result() *Climb {
 	c := &Climb{
 		Began: s.began, Took: s.elapsed(), Own: s.own, Hooks: slices.Clone(s.lives), Batches: slices.Clone(s.batches), Cost: s.cost(), Notes: slices.Clone(s.notes),
-		Sampled: Sampled{By: "the flight recorder", Samples: s.samples, Over: s.sampled},
+		Sampled: Sampled{Samples: s.samples, Over: s.sampled},
 	}
 	c.Target = cct.Target{PID: s.PID}
 	if s.sampler != nil {
 		jvm := s.sampler.JVM()
 		c.Target.Command, c.Target.JDK = jvm.Main, jvm.Version
+		source := s.sampler.Source()
+		c.Sampled.By, c.Sampled.Biased = source.String(), source == sampler.ThreadDumps
 		if bias := s.sampler.Bias(); bias != "" {
-			c.Sampled.By, c.Sampled.Biased = "thread dumps", true
 			c.Notes = append(c.Notes, "samples are taken "+bias)
 		}
 	}
@@ -63,11 +73,9 @@ func (s *search) ownerResults() (results []Owner) {
 		if sum < minOwned*s.owners.whole {
 			continue
 		}
-		result := Owner{Method: -1, Share: hotspots.ShareOf(sum, s.owners.whole, float64(s.samples)), In: s.index(in), InPart: most / max(sum, 1e-9)}
-		if owner != (classfile.MethodRef{}) {
-			result.Method = s.index(owner)
-		}
-		results = append(results, result)
+		results = append(results, Owner{
+			Method: s.indexIfAny(owner), Share: hotspots.ShareOf(sum, s.owners.whole, float64(s.samples)), In: s.indexIfAny(in), InPart: most / max(sum, 1e-9),
+		})
 	}
 	slices.SortFunc(results, func(a, b Owner) int {
 		return cmp.Or(cmp.Compare(b.Share.Part, a.Share.Part), cmp.Compare(a.Method, b.Method))
@@ -256,7 +264,7 @@ func (s *search) whyTop(caller *Caller, at *node) string {
 	case at.level >= s.Levels:
 		return "the limit of --levels is reached"
 	case at.cut > at.entries:
-		return "the flight recorder cut off the stack here"
+		return "the rest of the stack is not known"
 	}
 	return "a thread's entry"
 }

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	pollEvery   = 500 * time.Millisecond // the JVM writes once a second
+	pollEvery   = 500 * time.Millisecond // a recording is written once a second
 	reportEvery = 250 * time.Millisecond
 	// unbounded is a window's length that no look reaches: looks follow each other.
 	unbounded = 24 * time.Hour
@@ -234,7 +234,8 @@ type tally struct {
 	paths []hotspots.Path                 // straightened
 	self  map[classfile.MethodRef]float64 // weights
 	whole float64
-	count int // samples
+	other float64 // of it, without a Java method on the stack, such as time of the JVM's own threads
+	count int     // samples
 	table *hotspots.Table
 }
 
@@ -248,10 +249,12 @@ func tallyOf(table *hotspots.Table) *tally {
 
 func (t *tally) add(p hotspots.Path) {
 	t.whole += p.Weight
-	if p.Methods = straighten(p.Methods); len(p.Methods) > 0 {
-		t.paths = append(t.paths, p)
-		t.self[p.Methods[0]] += p.Weight
+	if p.Methods = straighten(p.Methods); len(p.Methods) == 0 {
+		t.other += p.Weight
+		return
 	}
+	t.paths = append(t.paths, p)
+	t.self[p.Methods[0]] += p.Weight
 }
 
 // owners are the own methods nearest to where the program ran, with the time in them and in the
@@ -264,15 +267,21 @@ type owners struct {
 // add takes in a look at the program.
 func (o *owners) add(t *tally, isOwn func(class string) bool) {
 	o.whole += t.whole
+	charge := func(owner, ran classfile.MethodRef, weight float64) {
+		if o.weights[owner] == nil {
+			o.weights[owner] = make(map[classfile.MethodRef]float64)
+		}
+		o.weights[owner][ran] += weight
+	}
 	for _, p := range t.paths {
 		var owner classfile.MethodRef
 		if at := slices.IndexFunc(p.Methods, func(m classfile.MethodRef) bool { return isOwn(m.Class) }); at >= 0 {
 			owner = p.Methods[at]
 		}
-		if o.weights[owner] == nil {
-			o.weights[owner] = make(map[classfile.MethodRef]float64)
-		}
-		o.weights[owner][p.Methods[0]] += p.Weight
+		charge(owner, p.Methods[0], p.Weight)
+	}
+	if t.other > 0 {
+		charge(classfile.MethodRef{}, classfile.MethodRef{}, t.other)
 	}
 }
 
@@ -328,7 +337,7 @@ type node struct {
 	level   int
 	weight  float64 // of the samples that came through here
 	entries float64 // of those with nothing above: a thread begins here
-	cut     float64 // of those with more above than the recorder kept
+	cut     float64 // of those with more above, which the sampler did not see
 	callers map[classfile.MethodRef]*node
 }
 

@@ -1,9 +1,9 @@
-// Package rootcause searches for the causes of a program's hot spots. The JVM's own samples
-// show where time is spent, and most of the call paths that lead there. Hooks are woven
-// into the program's own methods on those paths, switched off, in one batch. Then the search climbs from
-// callee to caller: the hooks of one level are switched on for a while, and switched off
-// when those of the next level are switched on. They show who calls, how often, and for how
-// long. At the end all hooks are removed in one batch.
+// Package rootcause searches for the causes of a program's hot spots. Samples of any source show
+// where time is spent, and most of the call paths that lead there. Hooks are woven into the
+// program's own methods on those paths, switched off, in one batch. Then the search climbs from
+// callee to caller: the hooks of one level are switched on for a while, and switched off when
+// those of the next level are switched on. They show who calls, how often, and for how long. At
+// the end all hooks are removed in one batch.
 //
 // Redefining a class makes the JVM discard the compiled code that contains its methods, and the
 // program is slow until that is compiled again. So the cost is estimated first, from what the
@@ -137,8 +137,8 @@ type search struct {
 	compile  time.Duration
 }
 
-// samplePeriod is half the recorder's default: a search is short and shares come from
-// counts.
+// samplePeriod is the default of the kernel and half that of the recorder: a search is short and
+// shares come from counts.
 const samplePeriod = 10 * time.Millisecond
 
 // Run searches a JVM. When the context ends, the result is what was found so far.

@@ -79,11 +79,14 @@ func (r *rootCauseReport) owners() {
 	r.heading("Own methods, with the time in them and in the libraries that they call")
 	t := &table{columns: format.Columns(">SHARE", ">95 %", "METHOD", "MOST OF IT IN")}
 	for _, o := range r.found.Owners {
-		name, in := "(no own method on the stack)", r.brief(o.In)
+		name, in := "(no own method on the stack)", "the JVM itself and native threads"
 		if o.Method >= 0 {
 			name = r.names[o.Method]
 		}
-		if o.In == o.Method {
+		if o.In >= 0 {
+			in = r.brief(o.In)
+		}
+		if o.In >= 0 && o.In == o.Method {
 			in = "itself"
 		}
 		t.rows = append(t.rows, []string{shareText(o.Share.Part, 1), rangeText(o.Share), name, fmt.Sprintf("%s %s", in, shareText(o.InPart, 1))})
