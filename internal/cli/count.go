@@ -355,10 +355,7 @@ func calledRows(rows []results.Row, top int) (shown []results.Row, hidden int) {
 }
 
 func (r *countRun) headline(look *countLook) string {
-	times := "exact times"
-	if thinned := look.thinned(); thinned > 0 {
-		times += ", but those of " + format.Count(thinned, "method", "methods") + " are estimates, to keep the budget"
-	}
+	times := withEstimates("exact times", look.thinned())
 	switch r.timing {
 	case results.Sampled:
 		times = fmt.Sprintf("one call in %d timed", r.period)
@@ -396,10 +393,13 @@ func (l *countLook) thinned() (methods int) {
 	return methods
 }
 
-// share returns the part of one processor that hooks have used, without calls that were only
-// counted to keep the budget.
+// share returns the part of one processor that hooks have used.
 func (l *countLook) share(cost *session.HookCost) float64 {
-	return cost.Median * float64(timedCalls(l.rows)) / float64(l.elapsed)
+	var calls uint64
+	for i := range l.rows {
+		calls += l.rows[i].Calls
+	}
+	return hookNanos(calls, timedCalls(l.rows), cost) / float64(l.elapsed)
 }
 
 // timedCalls returns how many calls had the full cost of a hook.

@@ -356,7 +356,9 @@ func (s streams) reportCost(spent func() (calls uint64, nanos float64)) {
 	if s.look == nil {
 		return
 	}
+	const atLeast = time.Second // a shorter time shows nothing, and several clients may ask
 	var lock sync.Mutex
+	var last *service.Cost
 	var lastCalls uint64
 	var lastNanos float64
 	at := time.Now()
@@ -365,12 +367,15 @@ func (s streams) reportCost(spent func() (calls uint64, nanos float64)) {
 		defer lock.Unlock()
 		now := time.Now()
 		calls, nanos := spent()
+		if last != nil && now.Sub(at) < atLeast {
+			return &service.Cost{Calls: calls, PerSecond: last.PerSecond, Share: last.Share}
+		}
 		seconds := now.Sub(at).Seconds()
-		cost := &service.Cost{
+		last = &service.Cost{
 			Calls: calls, PerSecond: float64(calls-min(lastCalls, calls)) / seconds, Share: max(0, nanos-lastNanos) / seconds / 1e9,
 		}
 		lastCalls, lastNanos, at = calls, nanos, now
-		return cost
+		return last
 	})
 }
 

@@ -158,10 +158,25 @@ func (v *liveSession) reportCost() {
 			}
 		}
 		if cost := v.cost.Cost(); cost != nil {
-			nanos = float64(timed) * cost.Median
+			nanos = hookNanos(calls, timed, cost)
 		}
 		return calls, nanos
 	})
+}
+
+// hookNanos returns what hooks have cost, in nanoseconds. Calls that are not timed, to keep the budget, cost
+// less than cost says.
+func hookNanos(calls, timed uint64, cost *session.HookCost) float64 {
+	timed = min(calls, timed)
+	return float64(timed)*cost.Median + float64(calls-timed)*min(cost.Median, overhead.HotCount)
+}
+
+// withEstimates adds to what is said about times that those of some methods are estimates.
+func withEstimates(times string, thinned int) string {
+	if thinned == 0 {
+		return times
+	}
+	return times + ", but those of " + format.Count(thinned, "method", "methods") + " are estimates, to keep the budget"
 }
 
 func (v *liveSession) open(ctx context.Context, command string) error {

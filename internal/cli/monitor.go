@@ -225,12 +225,16 @@ func (c *monitorCommand) run(ctx context.Context) (err error) {
 func newMonitorRun(c *monitorCommand) *monitorRun {
 	r := &monitorRun{monitorCommand: c, liveSession: liveSession{target: &c.targetFlags, screen: newScreen(c.streams), applied: appliedSet{set: c.wanted}}}
 	r.table = liveTable{
-		streams: c.streams, screen: r.screen, pid: c.pid, interval: c.interval, sample: c.sample, times: timesText(c.sample), top: c.top, json: c.json,
+		streams: c.streams, screen: r.screen, pid: c.pid, interval: c.interval, sample: c.sample, times: r.timesText, top: c.top, json: c.json,
 		view: monitorView{tableView: tableView{sort: c.sort}, by: c.by}, options: monitor.Options{Stall: c.stall}, costs: r.costText, describe: r.describeEnd,
 		rows: r.rows, patterns: namesOf(c.set.Includes()),
 		patternsOf: func(row *results.Row) []string { return matching(c.set, row) },
 	}
 	return r
+}
+
+func (r *monitorRun) timesText() string {
+	return withEstimates(timesText(r.sample), len(r.session.Thinned()))
 }
 
 func timesText(sample uint32) string {
@@ -329,8 +333,16 @@ func (r *monitorRun) costText(table *monitorTable) string {
 	if cost == nil {
 		return "the cost of the hooks is unknown; " + text
 	}
-	share := cost.Median * table.Total.Rate / 1e9
-	return fmt.Sprintf("hooks cost about %s per call, %s of one processor; %s", format.Nanos(cost.Median), format.Percent(share), text)
+	return fmt.Sprintf("hooks cost about %s per call, %s of one processor; %s", format.Nanos(cost.Median), format.Percent(r.share(cost, table)), text)
+}
+
+// share returns the part of one processor that the hooks have used in an interval.
+func (r *monitorRun) share(cost *session.HookCost, table *monitorTable) float64 {
+	timed := table.Total.Calls
+	if len(r.session.Thinned()) > 0 {
+		timed = min(timed, table.Total.Timed)
+	}
+	return hookNanos(table.Total.Calls, timed, cost) / float64(max(1, table.Total.Calls)) * table.Total.Rate / 1e9
 }
 
 // A liveTable shows what happens in a JVM, interval by interval, as read from an arena.
@@ -342,8 +354,8 @@ type liveTable struct {
 	// disturbed says that the program did not run as before when the table began; "" if it did.
 	disturbed string
 	interval  time.Duration
-	sample    uint32 // of this number of calls, one is timed
-	times     string // says which calls are timed
+	sample    uint32        // of this number of calls, one is timed
+	times     func() string // says which calls are timed
 	top       int
 	json      bool
 	view      monitorView
@@ -718,7 +730,7 @@ func (b *liveTable) headline(table *monitorTable) string {
 	}
 	calls := format.AtLeast(table.Total.LowerBound, format.Count(int(table.Total.Calls), "call", "calls"))
 	return text + fmt.Sprintf("%s, %s/s, %s, %s", calls, format.Rate(table.Total.Rate),
-		format.Count(table.Threads, "thread", "threads"), b.times)
+		format.Count(table.Threads, "thread", "threads"), b.times())
 }
 
 func (b *liveTable) document(table *monitorTable) *document.Monitor {
@@ -750,7 +762,7 @@ func (r *monitorRun) describeEnd(d *document.Monitor, table *monitorTable) {
 	d.Hooks, d.LeftAlone = r.describeHooks(), document.NewLeft(r.leftAlone())
 	d.Leaving = document.NewLeaving(table.farewell)
 	if cost := r.cost.Cost(); cost != nil {
-		d.HookCost = document.NewHookCost(cost, cost.Median*table.Total.Rate/1e9)
+		d.HookCost = document.NewHookCost(cost, r.share(cost, table))
 	}
 	d.Remarks = r.remarksWith(r.losses())
 }

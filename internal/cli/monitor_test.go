@@ -38,7 +38,7 @@ func monitorSampleTable(t *testing.T, rows []results.Row) *liveTable {
 func monitorSampleRun(t *testing.T, by string, sample uint32) (*liveTable, *monitorTable) {
 	t.Helper()
 	r := monitorSampleTable(t, monitorSample)
-	r.pid, r.main, r.sample, r.times = 4711, "a.Main", sample, timesText(sample)
+	r.pid, r.main, r.sample, r.times = 4711, "a.Main", sample, func() string { return timesText(sample) }
 	r.costs = func(*monitorTable) string { return "what hooks cost is not known" }
 	r.view = monitorView{tableView: tableView{sort: "calls", hasKeys: true}, by: by}
 	r.options = monitor.Options{Stall: time.Second, Clock: 40}

@@ -644,7 +644,7 @@ func newAttachRun(c *attachCommand, h *results.Reader) *attachRun {
 	}
 	sample := sampleOf(h)
 	r.table = liveTable{
-		streams: c.streams, screen: newScreen(c.streams), pid: c.pid, main: h.JVM.Main, interval: c.interval, sample: sample, times: timesText(sample),
+		streams: c.streams, screen: newScreen(c.streams), pid: c.pid, main: h.JVM.Main, interval: c.interval, sample: sample, times: func() string { return timesText(sample) },
 		top: c.top, json: c.json, view: monitorView{tableView: tableView{sort: c.sort}, by: by, hideIdle: true}, options: monitor.Options{Stall: c.stall},
 		source: h, rows: r.watched, patternsOf: probeOf, costs: r.accountLine, describe: r.describe,
 	}
