@@ -68,7 +68,7 @@ func TestBackgroundIsReadyLate(t *testing.T) {
 	classpath, mainClass := jvmtest.Waiting(t, jdk)
 	jvm := jvmtest.Start(t, jdk, jvmtest.Launch{Args: []string{"-XX:+DisableAttachMechanism", "-cp", classpath, mainClass, "x"}})
 	o := newOwnService(t, "sonde", ownDirectory(t))
-	for _, args := range [][]string{{"callees", strconv.Itoa(jvm.PID), mainClass + ".main"}, {"observe", strconv.Itoa(jvm.PID)}} {
+	for _, args := range [][]string{{"callees", strconv.Itoa(jvm.PID), mainClass + ".main"}, {"observe", strconv.Itoa(jvm.PID), "--sampler", "recorder"}} {
 		if code, out, stderr := o.run(t, append(args, "--background")...); code != exitError || out != "" || !strings.HasPrefix(stderr, "sonde: ") {
 			t.Errorf("sonde %v --background of a JVM that cannot be entered: exit code %d: %s%s", args, code, out, stderr)
 		}

@@ -52,7 +52,7 @@ func TestWrongOptions(t *testing.T) {
 		{"profile", `{"root":["a.b"],"timing":"exact","budget":"1%"}`, "--budget needs --timing auto"},
 		{"profile", `{}`, "--root"},
 		{"walk", `{"until":["a b"]}`, "is not a package"},
-		{"hot", `{"flame":"x.txt"}`, "must end in .html"},
+		{"hot", `{"sampler":"gut"}`, "--sampler"},
 		{"observe", `{"for":"1h30m"}`, "--for"},
 		{"callees", `{"methods":["a.b"],"hooks":5}`, "--hooks needs --watch"},
 		{"apply", `{"probes":"version: 1\nprobes:\n  - name: x\n    level: beauty\n"}`, "beauty"},

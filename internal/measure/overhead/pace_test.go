@@ -49,7 +49,7 @@ func TestPace(t *testing.T) {
 }
 
 func TestKindOfSample(t *testing.T) {
-	frame := func(kind jfr.FrameKind) jfr.Frame { return jfr.Frame{Kind: kind, Method: &jfr.Method{}} }
+	frame := func(kind jfr.FrameKind) jfr.Frame { return jfr.Frame{Kind: kind, Method: &jfr.Method{Class: "a"}} }
 	program, gc := &jfr.Thread{Name: "main"}, &jfr.Thread{Name: "GC Thread#0"}
 	for _, tt := range []struct {
 		thread *jfr.Thread
