@@ -24,9 +24,10 @@ type JDK struct {
 	Home    string // with symbolic links resolved
 	Major   int    // 8, 17, 25
 	Version string // as its release file spells it, such as 17.0.15
+	Root    string // the directory in which it runs as in a container, see Releases; "" for none
 }
 
-// Tool returns the path of one of the JDK's programs, such as "javac".
+// Tool returns the path of one of the JDK's programs, such as "javac", as the JDK sees it.
 func (j JDK) Tool(name string) string { return filepath.Join(j.Home, "bin", name) }
 
 // Image returns the path of the file that holds the classes of all modules.
@@ -152,7 +153,7 @@ func lookup(major int) (JDK, bool) {
 
 func missing(t *testing.T, major int) {
 	t.Helper()
-	const remedy = "install it below /usr/lib/jvm or name its home in SONDE_JDKS"
+	const remedy = "install it below /usr/lib/jvm, name its home in SONDE_JDKS, or run .ci/setup jdks if the test runs it in a chroot (needs root)"
 	for version := range strings.SplitSeq(os.Getenv("SONDE_REQUIRE_JDKS"), ",") {
 		if strings.TrimSpace(version) == strconv.Itoa(major) {
 			t.Fatalf("JDK %d is required by SONDE_REQUIRE_JDKS and not installed: %s", major, remedy)

@@ -61,7 +61,8 @@ func RunTool(t testing.TB, jdk JDK, tool string, args ...string) Outcome {
 			args = append([]string{"-J" + option}, args...)
 		}
 	}
-	command := exec.CommandContext(ctx, jdk.Tool(tool), args...)
+	words := append(jdk.command(tool), args...)
+	command := exec.CommandContext(ctx, words[0], words[1:]...)
 	command.Env = cleanEnv()
 	var stdout, stderr bytes.Buffer
 	command.Stdout, command.Stderr = &stdout, &stderr
@@ -123,7 +124,7 @@ type Running struct {
 // Start starts java and waits for its line Ready. The test's end ends it.
 func Start(t testing.TB, jdk JDK, l Launch) *Running {
 	t.Helper()
-	words := append(slices.Clone(l.Wrap), jdk.Tool("java"))
+	words := append(slices.Clone(l.Wrap), jdk.command("java")...)
 	if l.Brief {
 		words = append(words, Brief...)
 	}

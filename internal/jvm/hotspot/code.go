@@ -1,19 +1,27 @@
 package hotspot
 
 import (
+	"bytes"
 	"encoding/binary"
+	"slices"
 	"sort"
 )
 
-// codeCache finds the generated code of a JVM: compiled methods, the interpreter, stubs. What it has
-// read once it keeps, and checks again once in a round, because a JVM replaces code all the time.
+// codeCache finds the generated code of a JVM: compiled methods, the interpreter, stubs. A JVM replaces
+// code all the time, so what is known is compared with what is there now.
 type codeCache struct {
-	memory space
+	*rounds
 	layout *layout
-	round  int
 	heaps  []codeHeap
 	blobs  map[uint64]*blob // by their begin
 	byPC   map[uint64]*blob
+	seen   map[uint64]sighting // all code that was there at the begin of a round, by its begin
+}
+
+// A sighting is code, and a round at whose begin it was there.
+type sighting struct {
+	identity
+	since int
 }
 
 // A codeHeap is a part of the code cache. A byte for each of its segments says how far back a block
@@ -22,22 +30,21 @@ type codeHeap struct {
 	low, high uint64
 	segments  uint64
 	shift     uint
+	blocks    [2][]byte // the bytes at the begin of this round and of the one before
 }
 
 const (
 	mostHeaps = 16
 	mostBlobs = 100_000 // and as many addresses in code
-	// mostHops bounds the search for the begin of a block: each hop goes back by up to 254 segments
-	// of 128 bytes.
-	mostHops = 4096
+	// mostSegments bounds the segments of a heap. There are 2 million in the largest one that HotSpot permits.
+	mostSegments = 16 << 20
 	// mostTable bounds the tables of one compiled method.
 	mostTable = 8 << 20
 	freeBlock = 0xFF
 )
 
-// begin starts a round: it reads which heaps there are.
+// begin starts a round: it reads which heaps there are, and what is free in them.
 func (c *codeCache) begin() error {
-	c.round++
 	l := c.layout
 	var addresses []uint64
 	if l.codeHeap != nil {
@@ -55,24 +62,67 @@ func (c *codeCache) begin() error {
 			addresses = append(addresses, heap)
 		}
 	}
-	c.heaps = c.heaps[:0]
+	if c.blobs == nil || len(c.blobs) > mostBlobs || len(c.byPC) > mostBlobs {
+		c.blobs, c.byPC = map[uint64]*blob{}, map[uint64]*blob{}
+	}
+	if c.seen == nil || len(c.seen) > mostBlobs {
+		c.seen = map[uint64]sighting{}
+	}
+	before := c.heaps
+	c.heaps = make([]codeHeap, 0, len(addresses))
 	for _, heap := range addresses {
 		low, _ := c.memory.u64(heap + l.heapMemory.offset + l.spaceLow.offset)
 		high, _ := c.memory.u64(heap + l.heapMemory.offset + l.spaceHigh.offset)
 		segments, _ := c.memory.u64(heap + l.heapSegments.offset + l.spaceLow.offset)
 		shift, ok := c.memory.u32(heap + l.heapSegmentSize.offset)
-		if !ok || shift > 20 || high < low || high-low > 4<<30 {
+		if !ok || shift > 20 || high < low || (high-low)>>shift > mostSegments {
 			return errNoTables
 		}
-		c.heaps = append(c.heaps, codeHeap{low: low, high: high, segments: segments, shift: uint(shift)})
-	}
-	if len(c.blobs) > mostBlobs || len(c.byPC) > mostBlobs {
-		c.blobs, c.byPC = nil, nil
-	}
-	if c.blobs == nil {
-		c.blobs, c.byPC = map[uint64]*blob{}, map[uint64]*blob{}
+		h := codeHeap{low: low, high: high, segments: segments, shift: uint(shift)}
+		h.blocks[0] = c.memory.bytes(segments, int((high-low)>>shift))
+		for i := range before {
+			if before[i].low == low {
+				h.blocks[1] = before[i].blocks[0]
+			}
+		}
+		c.look(&h)
+		c.heaps = append(c.heaps, h)
 	}
 	return nil
+}
+
+// look finds the code that has come since the round before.
+func (c *codeCache) look(h *codeHeap) {
+	const atOnce = 256 // bytes, and blocks
+	now, before := h.blocks[0], h.blocks[1]
+	var found []uint64
+	for at := 0; at < len(now); at += atOnce {
+		end := min(at+atOnce, len(now))
+		if end <= len(before) && bytes.Equal(now[at:end], before[at:end]) {
+			continue
+		}
+		for i := at; i < end; i++ {
+			if now[i] == 0 {
+				found = append(found, h.low+uint64(i)<<h.shift+c.layout.sizeOfBlock)
+			}
+		}
+	}
+	for all := range slices.Chunk(found[:min(len(found), mostBlobs)], atOnce) {
+		records := make([]byte, len(all)*int(c.layout.sizeOfNMethod))
+		var parts []Part
+		for part := range slices.Chunk(records, int(c.layout.sizeOfNMethod)) {
+			parts = append(parts, Part{all[len(parts)], part})
+		}
+		if !c.memory.ReadAll(parts) {
+			continue
+		}
+		for i, at := range all {
+			id := c.identify(at, parts[i].Into)
+			if known, ok := c.seen[at]; !ok || known.identity != id {
+				c.seen[at] = sighting{id, c.round}
+			}
+		}
+	}
 }
 
 // holds reports whether an address is in the code cache.
@@ -90,57 +140,76 @@ func (c *codeCache) heap(pc uint64) *codeHeap {
 // find returns the code that holds an address; nil if it is not known, or not known to be the code
 // that was there when the sample was taken.
 func (c *codeCache) find(pc uint64) *blob {
+	heap := c.heap(pc)
+	if heap == nil {
+		return nil
+	}
 	b := c.byPC[pc]
-	if b == nil {
-		heap := c.heap(pc)
-		if heap == nil {
-			return nil
-		}
+	if b == nil || b.checked != c.pass && !c.isUnchanged(b) {
+		delete(c.byPC, pc)
 		at, ok := c.start(heap, pc)
 		if !ok {
 			return nil
 		}
-		if b = c.blobs[at]; b == nil {
+		if b = c.blobs[at]; b == nil || b.checked != c.pass && !c.isUnchanged(b) {
 			if b = c.read(at); b == nil {
+				delete(c.blobs, at)
 				return nil
+			}
+			b.since = c.next()
+			if seen, ok := c.seen[at]; ok && b.is(seen.identity) {
+				b.since = seen.since
 			}
 			c.blobs[at] = b
 		}
 		c.byPC[pc] = b
 	}
-	if b.checked != c.round {
-		now := c.read(b.begin)
-		if now == nil {
-			now = &blob{identity: identity{begin: b.begin}}
-		}
-		if now.identity != b.identity {
-			// Something else is there now. The samples of this round may have met either.
-			now.doubtful = c.round
-			*b = *now
-		}
-		b.checked = c.round
+	if b.checked != c.pass {
+		b.checked = c.pass
+		b.usable = c.isOld(b.since) || c.isFree(heap, b) && c.isQuiet()
 	}
-	if b.doubtful == c.round || pc < b.codeBegin || pc >= b.codeEnd {
-		delete(c.byPC, pc)
+	if !b.usable || pc < b.codeBegin || pc >= b.codeEnd {
 		return nil
 	}
 	return b
 }
 
+// isUnchanged reports whether code is still there.
+func (c *codeCache) isUnchanged(b *blob) bool {
+	now := c.read(b.begin)
+	return now != nil && b.is(now.identity)
+}
+
+// isFree reports whether no code was at the place of new code at the begin of the round before. If
+// nothing was freed since, it is the code that a sample has met there.
+func (c *codeCache) isFree(h *codeHeap, b *blob) bool {
+	first, last := (b.begin-c.layout.sizeOfBlock-h.low)>>h.shift, (b.begin+b.size-1-h.low)>>h.shift
+	if last >= uint64(len(h.blocks[1])) {
+		return h.blocks[1] != nil // there was no memory yet
+	}
+	return !slices.ContainsFunc(h.blocks[1][first:last+1], func(block byte) bool { return block != freeBlock })
+}
+
 // start returns the begin of the block that holds an address.
 func (c *codeCache) start(h *codeHeap, pc uint64) (uint64, bool) {
+	const chunk = 4096
 	segment := (pc - h.low) >> h.shift
-	for range mostHops {
-		back, ok := c.memory.u8(h.segments + segment)
-		switch {
-		case !ok, back == freeBlock, uint64(back) > segment:
-			return 0, false
-		case back == 0:
-			block := h.low + segment<<h.shift
-			used, ok := c.memory.u8(block + c.layout.blockUsed.offset)
-			return block + c.layout.sizeOfBlock, ok && used == 1
+	for range mostSegments / chunk {
+		first := segment - min(segment, chunk-1)
+		blocks := c.memory.bytes(h.segments+first, int(segment-first)+1)
+		for blocks != nil && segment >= first {
+			back := uint64(blocks[segment-first])
+			switch {
+			case back == freeBlock, back > segment:
+				return 0, false
+			case back == 0:
+				return h.low + segment<<h.shift + c.layout.sizeOfBlock, true
+			}
+			segment -= back
 		}
-		segment -= uint64(back)
+		if blocks == nil {
+			break
+		}
 	}
 	return 0, false
 }
@@ -162,15 +231,16 @@ type blob struct {
 	frame              uint64 // size in bytes, with return address and saved frame pointer; 0 if unknown
 	complete           uint64 // where the frame is complete
 
-	kind     blobKind
-	name     string
-	level    int // of the compiler
-	origPC   uint64
-	deopts   [2]uint64 // return addresses of frames that will continue in the interpreter
-	entry    uint64    // for verified receivers
-	record   record
-	checked  int
-	doubtful int // in this round it replaced other code
+	kind    blobKind
+	name    string
+	level   int // of the compiler
+	origPC  uint64
+	deopts  [2]uint64 // return addresses of frames that will continue in the interpreter
+	entry   uint64    // for verified receivers
+	record  record
+	since   int  // it was there at the begin of this round
+	checked int  // the last pass
+	usable  bool // in that pass
 
 	loaded   bool
 	pcs      []pcDesc
@@ -180,6 +250,14 @@ type blob struct {
 
 // hasScopes reports whether the code is that of a method.
 func (b *blob) hasScopes() bool { return b.kind == compiledCode || b.kind == nativeWrapper }
+
+// is reports whether code has an identity. Only methods have a number.
+func (b *blob) is(other identity) bool {
+	if !b.hasScopes() {
+		other.method, other.id = b.method, b.id
+	}
+	return b.identity == other
+}
 
 // identity tells pieces of code at one address apart.
 type identity struct {
@@ -196,18 +274,30 @@ type pcDesc struct {
 	flags  uint32
 }
 
+// identify returns what tells code from other code.
+func (c *codeCache) identify(at uint64, r record) identity {
+	l := c.layout
+	return identity{begin: at, size: r.u(l.blobSize), nameAt: r.u(l.blobName), method: r.u(l.nmMethod), id: r.u(l.nmID)}
+}
+
 func (c *codeCache) read(at uint64) *blob {
 	l := c.layout
-	r := record(c.memory.bytes(at, int(l.sizeOfNMethod)))
-	if r == nil {
+	block := record(c.memory.bytes(at-l.sizeOfBlock, int(l.sizeOfBlock+l.sizeOfNMethod)))
+	if block == nil || block.u(l.blockUsed) != 1 {
 		return nil
 	}
-	b := &blob{identity: identity{begin: at, size: r.u(l.blobSize), nameAt: r.u(l.blobName)}, checked: c.round, record: r}
-	name, ok := c.memory.text(b.nameAt)
-	if !ok || b.size > 1<<30 {
+	r := block[l.sizeOfBlock:]
+	b := &blob{identity: c.identify(at, r), record: r}
+	if known := c.blobs[at]; known != nil && known.nameAt == b.nameAt {
+		b.name = known.name
+	} else if name, ok := c.memory.text(b.nameAt); ok {
+		b.name = name
+	} else {
 		return nil
 	}
-	b.name = name
+	if b.size > 1<<30 {
+		return nil
+	}
 	if l.blobCodeBegin != nil {
 		b.codeBegin, b.codeEnd = r.u(l.blobCodeBegin), r.u(l.blobCodeEnd)
 	} else {
@@ -226,7 +316,7 @@ func (c *codeCache) read(at uint64) *blob {
 	if offset := r.i(l.blobComplete); offset > 0 {
 		b.complete += uint64(offset)
 	}
-	switch name {
+	switch b.name {
 	case "nmethod":
 		b.kind = compiledCode
 	case "native nmethod":
@@ -237,7 +327,6 @@ func (c *codeCache) read(at uint64) *blob {
 	default:
 		return b
 	}
-	b.method, b.id = r.u(l.nmMethod), r.u(l.nmID)
 	b.level = int(r.u(l.nmLevel))
 	b.origPC = r.u(l.nmOrigPC)
 	for i, f := range l.nmDeopt {
@@ -299,6 +388,9 @@ func (c *codeCache) load(b *blob) {
 	// The first is a limit with the offset -1, and not in order.
 	if len(b.pcs) > 0 && int32(b.pcs[0].offset) < 0 {
 		b.pcs = b.pcs[1:]
+	}
+	if !c.isUnchanged(b) {
+		b.pcs, b.scopes, b.metadata = nil, nil, nil // of something else
 	}
 }
 

@@ -2,15 +2,16 @@ package hotspot
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/sonde-jvm/sonde/internal/jvm/unwind"
 )
@@ -19,29 +20,60 @@ import (
 // deleted, or invisible from here.
 type libraries struct {
 	memory Memory
-	pid    int
-	maps   []mapping // code, by address
-	all    map[string][]mapping
-	known  map[string]*Mapped // by name and first address; nil if it cannot be used
+	list   func() (io.ReadCloser, error) // opens /proc/PID/maps
+	now    func() time.Time
+	next   time.Time // when the mappings may be listed again
+	code   []mapping // by address
+	known  map[string]opened
 	jvm    *Mapped
+	budget int64 // bytes that may still be read from libraries
 }
 
-// A mapping is a mapped part of a file.
+// A mapping is a mapped part of a file with code.
 type mapping struct {
 	begin, end, offset uint64
-	name               string
+	file               *mappedFile
 }
 
-const mostMappings = 200_000
+// A mappedFile is a file that is mapped into a process. A library that is loaded twice has two.
+type mappedFile struct {
+	name  string
+	key   string // differs between files, and between places at which they are mapped
+	parts []part
+}
+
+type part struct{ begin, end, offset uint64 }
+
+// An opened is a library that was opened. A library that is being loaded may have more parts later.
+type opened struct {
+	parts  []part
+	mapped *Mapped // nil if it cannot be used
+}
+
+const (
+	mostMappings  = 200_000
+	mostLibraries = 10_000
+	// mostLibraryBytes bounds what is read from all libraries. The largest libjvm.so needs 4 MiB.
+	mostLibraryBytes = 256 << 20
+	// Programs load libraries at any time, and listing the mappings of a large one takes milliseconds:
+	// they are listed again after listPart times as long, but not more often than listEvery.
+	listEvery = 200 * time.Millisecond
+	listPart  = 100
+)
 
 // OpenLibraries finds the libraries of a process.
 func OpenLibraries(pid int) (Libraries, error) {
-	l := &libraries{memory: ProcessMemory{pid}, pid: pid, known: map[string]*Mapped{}}
+	list := func() (io.ReadCloser, error) { return os.Open(fmt.Sprintf("/proc/%d/maps", pid)) }
+	return openLibraries(ProcessMemory{pid}, list)
+}
+
+func openLibraries(memory Memory, list func() (io.ReadCloser, error)) (Libraries, error) {
+	l := &libraries{memory: memory, list: list, now: time.Now, known: map[string]opened{}, budget: mostLibraryBytes}
 	if err := l.refresh(); err != nil {
 		return nil, err
 	}
-	for _, m := range l.maps {
-		if path.Base(m.name) == "libjvm.so" {
+	for _, m := range l.code {
+		if path.Base(m.file.name) == libjvm {
 			if !l.memory.Read(m.begin, make([]byte, 1)) {
 				return nil, ErrMemory
 			}
@@ -53,34 +85,45 @@ func OpenLibraries(pid int) (Libraries, error) {
 	return nil, errors.New("its libjvm.so cannot be read")
 }
 
+// refresh lists the mappings.
 func (l *libraries) refresh() error {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", l.pid))
+	began := l.now()
+	file, err := l.list()
 	if err != nil {
 		return err
 	}
-	l.maps, l.all = nil, map[string][]mapping{}
-	lines := bufio.NewScanner(bytes.NewReader(text))
+	defer func() { _ = file.Close() }()
+	l.code = l.code[:0]
+	current := &mappedFile{}
+	lines := bufio.NewScanner(file)
 	for n := 0; lines.Scan() && n < mostMappings; n++ {
+		// 7f2c4b600000-7f2c4b628000 r-xp 00000000 08:01 3670 /usr/lib/libc.so.6
 		fields := strings.Fields(lines.Text())
 		if len(fields) < 6 {
 			continue
 		}
 		begin, end, _ := strings.Cut(fields[0], "-")
-		var m mapping
+		var p part
 		var errs [3]error
-		m.begin, errs[0] = strconv.ParseUint(begin, 16, 64)
-		m.end, errs[1] = strconv.ParseUint(end, 16, 64)
-		m.offset, errs[2] = strconv.ParseUint(fields[2], 16, 64)
-		m.name = strings.Join(fields[5:], " ")
-		if errors.Join(errs[:]...) != nil || m.end <= m.begin {
+		p.begin, errs[0] = strconv.ParseUint(begin, 16, 64)
+		p.end, errs[1] = strconv.ParseUint(end, 16, 64)
+		p.offset, errs[2] = strconv.ParseUint(fields[2], 16, 64)
+		if errors.Join(errs[:]...) != nil || p.end <= p.begin {
 			continue
 		}
-		l.all[m.name] = append(l.all[m.name], m)
+		identity := strings.Join(fields[3:], " ")
+		if p.offset == 0 || !strings.HasSuffix(current.key, identity) {
+			name, _ := strings.CutSuffix(strings.Join(fields[5:], " "), " (deleted)")
+			current = &mappedFile{name: name, key: fmt.Sprintf("%x %s", p.begin, identity)}
+		}
+		current.parts = append(current.parts, p)
 		if strings.Contains(fields[1], "x") {
-			l.maps = append(l.maps, m)
+			l.code = append(l.code, mapping{begin: p.begin, end: p.end, offset: p.offset, file: current})
 		}
 	}
-	return nil
+	now := l.now()
+	l.next = now.Add(max(listEvery, listPart*now.Sub(began)))
+	return lines.Err()
 }
 
 func (l *libraries) Exported(name string) (uint64, bool) {
@@ -89,20 +132,28 @@ func (l *libraries) Exported(name string) (uint64, bool) {
 }
 
 func (l *libraries) Find(pc uint64) *Mapped {
-	i := sort.Search(len(l.maps), func(i int) bool { return l.maps[i].end > pc })
-	if i == len(l.maps) || pc < l.maps[i].begin {
+	if !l.now().Before(l.next) {
+		if err := l.refresh(); err != nil {
+			return nil // it has ended
+		}
+	}
+	i := sort.Search(len(l.code), func(i int) bool { return l.code[i].end > pc })
+	if i == len(l.code) || pc < l.code[i].begin {
 		return nil
 	}
-	return l.open(l.maps[i])
+	return l.open(l.code[i])
 }
 
+// open reads a library; nil if it cannot be used.
 func (l *libraries) open(m mapping) *Mapped {
-	key := fmt.Sprintf("%x %s", m.begin, m.name)
-	if known, ok := l.known[key]; ok {
-		return known
+	if known, ok := l.known[m.file.key]; ok && slices.Equal(known.parts, m.file.parts) {
+		return known.mapped
 	}
-	l.known[key] = nil
-	library, err := unwind.Open(&image{memory: l.memory, parts: l.all[m.name]}, 1<<30)
+	if len(l.known) >= mostLibraries {
+		return nil
+	}
+	l.known[m.file.key] = opened{parts: m.file.parts}
+	library, err := unwind.Open(&image{libraries: l, parts: m.file.parts}, 1<<30)
 	if err != nil {
 		return nil
 	}
@@ -110,34 +161,41 @@ func (l *libraries) open(m mapping) *Mapped {
 	if !ok {
 		return nil
 	}
-	found := &Mapped{Name: path.Base(m.name), Library: library, Bias: m.begin - address}
-	l.known[key] = found
+	found := &Mapped{Name: path.Base(m.file.name), Library: library, Bias: m.begin - address}
+	l.known[m.file.key] = opened{m.file.parts, found}
 	return found
 }
 
 // An image is a mapped file. What is not mapped cannot be read.
 type image struct {
-	memory Memory
-	parts  []mapping
+	*libraries
+	parts []part
 }
 
 // Base returns where the file begins in the process. Its first segment has the address 0.
 func (i *image) Base() uint64 { return i.parts[0].begin - i.parts[0].offset }
 
-func (i *image) ReadAt(b []byte, at int64) (int, error) {
+// ReadAt reads a part of the file.
+func (i *image) ReadAt(b []byte, at int64) (n int, err error) {
+	if i.budget -= int64(len(b)); i.budget < 0 {
+		return 0, errors.New("the libraries are larger than Sonde reads")
+	}
 	offset := uint64(at)
 	for _, p := range i.parts {
-		if offset >= p.offset && offset-p.offset < p.end-p.begin {
-			n := min(uint64(len(b)), p.end-p.begin-(offset-p.offset))
-			if !i.memory.Read(p.begin+(offset-p.offset), b[:n]) {
-				return 0, io.ErrUnexpectedEOF
-			}
-			if n < uint64(len(b)) {
-				more, err := i.ReadAt(b[n:], at+int64(n))
-				return int(n) + more, err
-			}
-			return int(n), nil
+		if len(b) == 0 {
+			break
 		}
+		if offset < p.offset || offset-p.offset >= p.end-p.begin {
+			continue
+		}
+		size := min(uint64(len(b)), p.end-p.begin-(offset-p.offset))
+		if !i.memory.Read(p.begin+(offset-p.offset), b[:size]) {
+			return n, io.ErrUnexpectedEOF
+		}
+		b, n, offset = b[size:], n+int(size), offset+size
 	}
-	return 0, io.EOF
+	if len(b) > 0 {
+		return n, io.EOF
+	}
+	return n, nil
 }

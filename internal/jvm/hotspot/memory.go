@@ -6,6 +6,14 @@ import "encoding/binary"
 type Memory interface {
 	// Read fills a buffer from an address. It reports whether it could.
 	Read(address uint64, into []byte) bool
+	// ReadAll fills several buffers, in their order. It reports whether it could.
+	ReadAll(parts []Part) bool
+}
+
+// A Part is a part of a Memory, and the buffer for it.
+type Part struct {
+	Address uint64
+	Into    []byte
 }
 
 // space reads values from a Memory. A failed read returns zero values and false.
@@ -42,6 +50,18 @@ func (s space) bytes(address uint64, n int) []byte {
 		return nil
 	}
 	return b
+}
+
+// prefix reads up to n bytes, fewer if the memory ends before.
+func (s space) prefix(address uint64, n int) []byte {
+	b := make([]byte, n)
+	read := 0
+	for step := n; step >= 512; step /= 2 {
+		for read+step <= n && s.Read(address+uint64(read), b[read:read+step]) {
+			read += step
+		}
+	}
+	return b[:read]
 }
 
 const (

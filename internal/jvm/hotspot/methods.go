@@ -1,48 +1,59 @@
 package hotspot
 
 import (
+	"bytes"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
 	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
 )
 
-// methods knows the names of methods by their addresses. Like code, they are checked once in a round:
-// when a class is unloaded, its memory is used again.
+// methods knows the names of methods by their addresses. When a class is unloaded, its memory is used
+// again, so what is known of a method is compared with what is there now.
 type methods struct {
-	memory space
+	*rounds
 	layout *layout
-	round  int
 	known  map[uint64]*method
 	names  map[jfr.Method]*jfr.Method // samples share their methods
+	parts  []Part                     // used again
+	now    []byte
 }
 
 // A method is a method of a loaded class.
 type method struct {
-	methodIdentity
-	info     *jfr.Method // nil if the name cannot be read
+	info     *jfr.Method
+	body     uint64 // address of the ConstMethod
 	codeSize uint64
 	hasLines bool
 	lines    []line
 	loaded   bool
-	checked  int
-	doubtful int
+	proof    proof
+	since    int  // it was there at the begin of this round
+	checked  int  // the last pass
+	usable   bool // in that pass
 }
 
-// methodIdentity tells methods at one address apart.
-type methodIdentity struct {
-	body, pool, holder, className  uint64
-	name, signature, flags, access uint64
+// A proof is all that makes a method what it is, and where it was found.
+type proof struct {
+	places []place
+	bytes  []byte
+}
+
+type place struct {
+	address uint64
+	size    int
 }
 
 type line struct{ bci, line int }
 
 const (
 	mostMethods    = 200_000
-	mostLines      = 65_536
 	accessNative   = 0x0100
 	hasLineNumbers = 1
 )
 
 func (m *methods) begin() {
-	m.round++
 	if m.known == nil || len(m.known) > mostMethods {
 		m.known, m.names = map[uint64]*method{}, map[jfr.Method]*jfr.Method{}
 	}
@@ -55,139 +66,139 @@ func (m *methods) find(address uint64) *method {
 		return nil
 	}
 	known := m.known[address]
-	if known == nil {
-		if known = m.read(address); known == nil {
+	if known == nil || known.checked != m.pass && !m.holds(&known.proof) {
+		// What is read in several steps may change meanwhile.
+		if known = m.read(address); known == nil || !m.holds(&known.proof) {
+			delete(m.known, address)
 			return nil
 		}
-		known.checked = m.round
+		known.since = m.next()
 		m.known[address] = known
 	}
-	if known.checked != m.round {
-		now := m.read(address)
-		if now == nil {
-			now = &method{}
-		}
-		if now.methodIdentity != known.methodIdentity {
-			now.doubtful = m.round
-			*known = *now
-		}
-		known.checked = m.round
+	if known.checked != m.pass {
+		known.checked = m.pass
+		known.usable = m.isOld(known.since) || m.isQuiet()
 	}
-	if known.info == nil || known.doubtful == m.round {
+	if !known.usable {
 		return nil
 	}
 	return known
 }
 
+// holds reports whether everything is still as it was.
+func (m *methods) holds(p *proof) bool {
+	m.parts, m.now = m.parts[:0], slices.Grow(m.now[:0], len(p.bytes))[:len(p.bytes)]
+	rest := m.now
+	for _, place := range p.places {
+		m.parts = append(m.parts, Part{place.address, rest[:place.size]})
+		rest = rest[place.size:]
+	}
+	return m.memory.ReadAll(m.parts) && bytes.Equal(m.now, p.bytes)
+}
+
+// A reading reads what belongs to a method, and makes it a part of the proof.
+type reading struct {
+	memory space
+	layout *layout
+	proof  proof
+	failed bool
+}
+
+func (r *reading) bytes(address uint64, size int) []byte {
+	if r.failed {
+		return nil
+	}
+	data := r.memory.bytes(address, size)
+	r.failed = data == nil
+	r.proof.places = append(r.proof.places, place{address, len(data)})
+	r.proof.bytes = append(r.proof.bytes, data...)
+	return data
+}
+
+// field reads a field of a structure.
+func (r *reading) field(of uint64, f *field) uint64 {
+	return record(r.bytes(of+f.offset, f.size)).u(&field{size: f.size})
+}
+
+// symbol reads a name.
+func (r *reading) symbol(at uint64) string {
+	length := r.field(at, &field{offset: r.layout.symbolLength.offset, size: 2})
+	text := string(r.bytes(at+r.layout.symbolBody.offset, int(length)))
+	r.failed = r.failed || at == 0 || !isName(text)
+	return text
+}
+
+// isName rejects what cannot be the name or descriptor of a class or method. Class files have names in
+// a form of UTF-8 in which some characters are different.
+func isName(text string) bool {
+	return text != "" && !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7F || r == '.' }) &&
+		(utf8.ValidString(text) || strings.ContainsAny(text, "\xED\xC0"))
+}
+
+// constant reads a name from a constant pool.
+func (r *reading) constant(pool, index uint64) string {
+	return r.symbol(r.field(pool, &field{offset: r.layout.sizeOfPool + 8*index, size: 8}))
+}
+
 func (m *methods) read(address uint64) *method {
 	l := m.layout
-	access := uint64(0)
-	if v, ok := m.memory.u32(address + l.methodFlags.offset); ok {
-		access = uint64(v)
-		if l.methodFlags.size == 2 {
-			access &= 0xFFFF
-		}
-	}
-	body, ok := m.memory.u64(address + l.methodConst.offset)
-	if !ok || body == 0 || body%8 != 0 {
+	r := reading{memory: m.memory, layout: l}
+	access := r.field(address, &field{offset: l.methodFlags.offset, size: 2})
+	body := r.field(address, l.methodConst)
+	pool := r.field(body, l.constPool)
+	name, signature := r.field(body, l.constName), r.field(body, l.constSignature)
+	found := &method{body: body, codeSize: r.field(body, l.constCodeSize)}
+	holder, length := r.field(pool, l.poolHolder), r.field(pool, l.poolLength)
+	if r.failed || body%8 != 0 || length > 65_536 || name >= length || signature >= length {
 		return nil
 	}
-	r := record(m.memory.bytes(body, int(l.sizeOfConst)))
-	if r == nil {
+	class := r.symbol(r.field(holder, l.klassName))
+	info := jfr.Method{Class: class, Name: r.constant(pool, name), Descriptor: r.constant(pool, signature), Modifiers: int(access)}
+	if r.failed || info.Descriptor[0] != '(' || strings.ContainsAny(info.Name, ";[/") {
 		return nil
 	}
-	found := &method{methodIdentity: methodIdentity{body: body, pool: r.u(l.constPool), name: r.u(l.constName), signature: r.u(l.constSignature),
-		flags: r.u(l.constFlags), access: access & 0xFFFF}, codeSize: r.u(l.constCodeSize)}
-	found.hasLines = found.flags&hasLineNumbers != 0
-	pool := record(m.memory.bytes(found.pool, int(l.sizeOfPool)))
-	if pool == nil {
-		return nil
-	}
-	length := pool.u(l.poolLength)
-	if length > 65_536 || found.name >= length || found.signature >= length {
-		return nil
-	}
-	found.holder = pool.u(l.poolHolder)
-	found.className, ok = m.memory.u64(found.holder + l.klassName.offset)
-	if !ok {
-		return nil
-	}
-	if known := m.known[address]; known != nil && known.methodIdentity == found.methodIdentity {
-		return known
-	}
-	class, ok := m.symbol(found.className)
-	if !ok {
-		return nil
-	}
-	name, ok := m.constant(found.pool, found.name)
-	if !ok {
-		return nil
-	}
-	descriptor, ok := m.constant(found.pool, found.signature)
-	if !ok || len(descriptor) == 0 || descriptor[0] != '(' {
-		return nil
-	}
-	info := jfr.Method{Class: class, Name: name, Descriptor: descriptor, Modifiers: int(found.access)}
+	flags, _ := m.memory.u8(body + l.constFlags.offset)
+	found.hasLines = flags&hasLineNumbers != 0
 	shared := m.names[info]
 	if shared == nil {
 		shared = &info
 		m.names[info] = shared
 	}
-	found.info = shared
+	found.info, found.proof = shared, r.proof
 	return found
 }
 
-// constant returns a name in a constant pool.
-func (m *methods) constant(pool, index uint64) (string, bool) {
-	at, ok := m.memory.u64(pool + m.layout.sizeOfPool + 8*index)
-	if !ok {
-		return "", false
-	}
-	return m.symbol(at)
-}
-
-func (m *methods) symbol(at uint64) (string, bool) {
-	if at == 0 {
-		return "", false
-	}
-	length, ok := m.memory.u16(at + m.layout.symbolLength.offset)
-	if !ok || length == 0 {
-		return "", false
-	}
-	text := m.memory.bytes(at+m.layout.symbolBody.offset, int(length))
-	return string(text), text != nil
-}
-
-// line returns the line of a position in a method; 0 if it is not known.
-func (m *methods) line(of *method, bci int) (number int) {
+// line returns the line of a position in a method; 0 if it is not known. Like HotSpot it takes the
+// first entry for the position, or the last one of those for the nearest position before.
+func (m *methods) line(of *method, bci int) int {
 	if !of.loaded {
 		of.loaded = true
 		if of.hasLines {
 			of.lines = m.readLines(of)
 		}
 	}
-	nearest := -1
-	for _, l := range of.lines {
-		if l.bci <= bci && l.bci >= nearest {
-			nearest, number = l.bci, l.line
-		}
+	i, exact := slices.BinarySearchFunc(of.lines, bci, func(l line, bci int) int { return l.bci - bci })
+	switch {
+	case exact:
+		return of.lines[i].line
+	case i > 0:
+		return of.lines[i-1].line
 	}
-	return number
+	return 0
 }
 
-// readLines reads the line numbers, which follow the code: small steps in one byte, others in two
-// numbers after the byte 255.
+// readLines reads the line numbers, which follow the code, and sorts them by position: small steps are
+// in one byte, others in two numbers after the byte 255. It returns none if they do not end.
 func (m *methods) readLines(of *method) (all []line) {
 	at := of.body + m.layout.sizeOfConst + of.codeSize
-	var data []byte
-	for n := 4096; n >= 64 && data == nil; n /= 2 { // it may end before the memory does
-		data = m.memory.bytes(at, n)
-	}
-	in := stream{data: data, noZero: m.layout.release >= 20}
+	in := stream{data: m.memory.prefix(at, 1024+4*int(of.codeSize)), noZero: m.layout.release >= 20}
 	var bci, number int
-	for range mostLines {
+	for {
 		switch next := in.byte(); {
-		case in.failed || next == 0:
+		case in.failed:
+			return nil
+		case next == 0:
+			slices.SortStableFunc(all, func(a, b line) int { return a.bci - b.bci })
 			return all
 		case next == 0xFF:
 			bci += int(in.signed())
@@ -196,10 +207,9 @@ func (m *methods) readLines(of *method) (all []line) {
 			bci += int(next >> 3)
 			number += int(next & 7)
 		}
-		if in.failed || bci < 0 || uint64(bci) > of.codeSize || number < 0 || number > 65_535 {
-			return all
+		if bci < 0 || uint64(bci) > of.codeSize || number < 0 || number > 65_535 {
+			return nil
 		}
 		all = append(all, line{bci, number})
 	}
-	return all
 }

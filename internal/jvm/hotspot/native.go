@@ -2,7 +2,6 @@ package hotspot
 
 import (
 	"errors"
-	"strings"
 
 	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
 	"github.com/sonde-jvm/sonde/internal/jvm/unwind"
@@ -22,6 +21,9 @@ type Mapped struct {
 	Library *unwind.Library
 	Bias    uint64 // what its addresses are in the process, minus what they are in its tables
 }
+
+// libjvm is the file of HotSpot.
+const libjvm = "libjvm.so"
 
 // natives names the native functions.
 type natives struct {
@@ -53,7 +55,7 @@ func (w *walk) native(pc uint64) (bool, End) {
 		return false, UnknownCode
 	}
 	kind := jfr.Library
-	if strings.HasPrefix(m.Name, "libjvm.so") {
+	if m.Name == libjvm {
 		kind = jfr.VM
 	}
 	w.frames = append(w.frames, jfr.Frame{Method: w.natives.method(m, at), BCI: -1, Kind: kind})
@@ -61,7 +63,7 @@ func (w *walk) native(pc uint64) (bool, End) {
 	var deepest uint64
 	signal, err := m.Library.Step(at-m.Bias, &w.regs, func(address uint64) (uint64, bool) {
 		deepest = max(deepest, address)
-		return w.stack.word(address)
+		return w.word(address)
 	})
 	w.exact = signal
 	switch {
@@ -72,7 +74,7 @@ func (w *walk) native(pc uint64) (bool, End) {
 		return false, Complete
 	case errors.Is(err, unwind.ErrUnknown) && top && w.machine.link < 0:
 		// Functions written in assembly make no frame.
-		to, _ := w.stack.word(w.sp())
+		to, _ := w.word(w.sp())
 		if w.isAfterCall(to, nil) {
 			return w.move(to, w.sp()+8, w.fp()), UnknownCode
 		}

@@ -22,7 +22,7 @@ func (w *walk) partial(b *blob, pc uint64) (up, known bool, end End) {
 	case reservedFrame:
 		// Only the return address is known to be there.
 		at := w.sp() + b.frame
-		to, ok := w.stack.word(at - 8)
+		to, ok := w.word(at - 8)
 		if !ok {
 			return false, true, w.outside(at)
 		}
@@ -48,8 +48,8 @@ const (
 const mostPrologue = 128
 
 func (w *walk) partialAMD64(b *blob, pc uint64) frameState {
-	if pc < b.entry {
-		return noFrame // the check of the receiver's class
+	if pc < b.entry || b.frame == 0 {
+		return noFrame // the check of the receiver's class, or a jump to what a method handle refers to
 	}
 	if pc < b.complete && b.complete-b.entry <= mostPrologue {
 		code := w.memory.bytes(b.entry, int(b.complete-b.entry)+16)
@@ -59,8 +59,25 @@ func (w *walk) partialAMD64(b *blob, pc uint64) frameState {
 	if code == nil {
 		return completeFrame
 	}
-	before := w.memory.bytes(pc-7, 7)
-	return epilogueAMD64(before, code)
+	if b.kind == nativeWrapper {
+		return w.nativeEpilogue(b, code)
+	}
+	return epilogueAMD64(w.memory.bytes(pc-8, 8), code)
+}
+
+// nativeEpilogue says how much there is of the frame of a native method. Such code has a frame
+// pointer, unlike methods, and restores it before some last checks.
+func (w *walk) nativeEpilogue(b *blob, code []byte) frameState {
+	if state := epilogueAMD64(nil, code); state != completeFrame {
+		return state
+	}
+	if w.fp() == w.sp()+b.frame-16 {
+		return completeFrame
+	}
+	if pc, _ := w.word(w.sp()); w.isCaller(pc, w.sp()+8, w.fp(), nil) {
+		return noFrame
+	}
+	return completeFrame
 }
 
 // prologueAMD64 follows the instructions that make a frame up to an offset.
@@ -133,7 +150,7 @@ func instructionAMD64(code []byte, state frameState) (int, frameState) {
 	return 0, unknownFrame
 }
 
-// epilogueAMD64 says how much of a frame there is at an instruction, by it and by the one before: a
+// epilogueAMD64 says how much of a frame there is at an instruction, by it and by those before: a
 // method ends with add rsp, n; pop rbp; a poll for safepoints; ret.
 func epilogueAMD64(before, code []byte) frameState {
 	is := func(prefix ...byte) bool { return bytes.HasPrefix(code, prefix) }
@@ -141,10 +158,10 @@ func epilogueAMD64(before, code []byte) frameState {
 	switch {
 	case is(0xc3):
 		return noFrame
-	case is(0x5d):
-		if len(before) == 7 && (bytes.HasPrefix(before[3:], []byte{0x48, 0x83, 0xc4}) || bytes.HasPrefix(before, []byte{0x48, 0x81, 0xc4})) {
-			return savedPointer
-		}
+	case is(0x5d) && isAfterAdd(before):
+		return savedPointer
+	case len(before) > 0 && before[len(before)-1] == 0x5d && isAfterAdd(before[:len(before)-1]):
+		return noFrame
 	case is(0x49, 0x3b, 0xa7) && at(7, 0x0f, 0x87), is(0x49, 0x3b, 0x67) && at(4, 0x0f, 0x87): // cmp rsp, [r15+n]; ja
 		return noFrame
 	case is(0x0f, 0x87) && at(6, 0xc3): // ja; ret
@@ -155,8 +172,43 @@ func epilogueAMD64(before, code []byte) frameState {
 		return noFrame
 	case is(0x85, 0x05) && at(6, 0xc3): // test [rip+n], eax; ret
 		return noFrame
+	case is(0x49, 0x81, 0x7f) && at(8, 0x0f, 0x85) && at(14, 0xc3), is(0x49, 0x83, 0x7f) && at(5, 0x0f, 0x85) && at(11, 0xc3), // cmp [r15+n], 0; jne; ret
+		is(0x0f, 0x85) && at(6, 0xc3):
+		return noFrame
 	}
 	return completeFrame
+}
+
+// isAfterAdd reports whether code ends with add rsp, n.
+func isAfterAdd(code []byte) bool {
+	ends := func(at int, want ...byte) bool { return len(code) >= at && bytes.HasPrefix(code[len(code)-at:], want) }
+	return ends(4, 0x48, 0x83, 0xc4) || ends(7, 0x48, 0x81, 0xc4)
+}
+
+// savedPointer returns the stack pointer that C2's code for String.indexOf had before it has put
+// strings and registers on the stack, among them the stack pointer:
+//
+//	mov rcx, rsp; ...; push rax; push rsi; push rdi; push rcx; ...; pop rsp
+//
+// What lies on the stack there may look like frames, because it is what is left of earlier calls.
+func (w *walk) savedPointer(b *blob) (uint64, bool) {
+	if !w.exact || w.machine.link >= 0 || b.kind != compiledCode {
+		return 0, false
+	}
+	const (
+		before, after = 0x200, 0x80 // how far the pushes are away, at most
+		mostSaved     = 0x60
+	)
+	pushes := []byte{0x50, 0x56, 0x57, 0x51}
+	pc, sp := w.pc(), w.sp()
+	if saved, _ := w.word(sp); saved > sp && saved-sp <= mostSaved && saved%8 == 0 {
+		begin := max(pc-before, b.codeBegin)
+		return saved, bytes.Contains(w.memory.bytes(begin, int(pc-begin)), pushes)
+	}
+	if saved := w.regs.Values[rcx]; saved > sp && saved-sp <= mostSaved && saved%8 == 0 {
+		return saved, bytes.Contains(w.memory.bytes(pc, int(min(after, b.codeEnd-pc))), pushes)
+	}
+	return 0, false
 }
 
 func (w *walk) partialARM64(b *blob, pc uint64) frameState {

@@ -29,6 +29,7 @@ const mostThreads = 100_000
 // Threads lists the Java threads. The list is not a snapshot: threads come and go meanwhile.
 func (w *Walker) Threads() (all []Thread) {
 	l := w.layout
+	w.rounds.pass++ // for WalkWaiting
 	if l.threads == nil {
 		if l.threadList == nil || l.threadNext == nil {
 			return nil
@@ -88,7 +89,6 @@ func (w *Walker) thread(address uint64) (Thread, record) {
 type objects struct {
 	memory     space
 	layout     *layout
-	methods    *methods
 	usable     bool
 	compressed bool
 	base       uint64
@@ -195,7 +195,7 @@ func (o *objects) fields(class uint64) map[string]uint64 {
 		data := o.memory.bytes(list+4, int(min(count, mostFields*6))*2)
 		for ; len(data) >= 12; data = data[12:] {
 			offset := binary.LittleEndian.Uint32(data[8:])
-			if name, ok := o.methods.constant(pool, uint64(binary.LittleEndian.Uint16(data[2:]))); ok && offset&1 != 0 {
+			if name, ok := o.constant(pool, uint64(binary.LittleEndian.Uint16(data[2:]))); ok && offset&1 != 0 {
 				all[name] = uint64(offset >> 2)
 			}
 		}
@@ -221,11 +221,18 @@ func (o *objects) fields(class uint64) map[string]uint64 {
 		if in.failed {
 			break
 		}
-		if name, ok := o.methods.constant(pool, uint64(name)); ok {
+		if name, ok := o.constant(pool, uint64(name)); ok {
 			all[name] = uint64(offset)
 		}
 	}
 	return all
+}
+
+// constant reads a name from a constant pool.
+func (o *objects) constant(pool, index uint64) (string, bool) {
+	r := reading{memory: o.memory, layout: o.layout}
+	name := r.constant(pool, index)
+	return name, !r.failed
 }
 
 // reference reads a field that refers to an object.
@@ -301,14 +308,14 @@ func (o *objects) text(object uint64) string {
 }
 
 // WalkWaiting returns the frames of a thread that is not in Java code, such as one that waits, from
-// its innermost Java method on. The thread may go on meanwhile; then there are none.
-func (w *Walker) WalkWaiting(t *Thread, depth int) ([]jfr.Frame, End) {
+// its innermost Java method on. The caller must know that the thread has not run since Threads.
+func (w *Walker) WalkWaiting(t *Thread) ([]jfr.Frame, End) {
 	a := t.anchor
-	if a.sp == 0 {
+	if a.sp < 8 {
 		return nil, UnknownCode
 	}
 	// The return address is below the frame.
-	stack := &Stack{Begin: a.sp - 8, Bytes: w.stackFrom(a.sp-8, depth)}
+	stack := Stack{Begin: a.sp - 8, Bytes: w.memory.prefix(a.sp-8, 4<<10)}
 	if a.pc == 0 {
 		a.pc, _ = stack.word(a.sp - 8)
 	}
@@ -316,20 +323,9 @@ func (w *Walker) WalkWaiting(t *Thread, depth int) ([]jfr.Frame, End) {
 	regs.Set(w.machine.pc, a.pc)
 	regs.Set(w.machine.sp, a.sp)
 	regs.Set(w.machine.fp, a.fp)
-	v := &walk{Walker: w, stack: stack, regs: regs}
+	w.rounds.live = true
+	defer func() { w.rounds.live = false }()
+	v := &walk{Walker: w, stack: stack, live: true, regs: regs}
 	end := v.run()
-	if now, r := w.thread(t.address); r == nil || now.anchor != t.anchor {
-		return nil, UnknownCode
-	}
 	return v.frames, end
-}
-
-// stackFrom copies a part of a stack, which may end before.
-func (w *Walker) stackFrom(at uint64, depth int) []byte {
-	for ; depth >= 512; depth /= 2 {
-		if data := w.memory.bytes(at, depth); data != nil {
-			return data
-		}
-	}
-	return nil
 }

@@ -21,19 +21,21 @@ func (s *Stack) word(address uint64) (uint64, bool) {
 	return binary.LittleEndian.Uint64(s.Bytes[address-s.Begin:]), true
 }
 
+func (s *Stack) end() uint64 { return s.Begin + uint64(len(s.Bytes)) }
+
 // An End is why a walk ended.
 type End uint8
 
 // The ends of walks.
 const (
 	Complete    End = iota // at the outermost frame
-	TooDeep                // the copy of the stack does not reach further
+	TooDeep                // the stack has more frames, and they cannot be read
 	InHeap                 // the other frames of a virtual thread are on the heap
 	UnknownCode            // nothing is known about the code, or not for sure
 )
 
 func (e End) String() string {
-	return [...]string{"complete", "deeper than the copied stack", "continued on the heap", "in unknown code"}[e]
+	return [...]string{"complete", "too deep", "continued on the heap", "in unknown code"}[e]
 }
 
 // A machine is what differs between processors.
@@ -52,16 +54,22 @@ var (
 // Registers of amd64.
 const (
 	rax = 0
+	rcx = 2
 	r13 = 13
 )
 
-// mostFrames bounds a walk.
-const mostFrames = 4096
+const (
+	// mostFrames bounds a walk.
+	mostFrames = 4096
+	// deepest bounds the bytes of a live stack that are read.
+	deepest = 2 << 20
+)
 
 // A walk is the walk over one stack.
 type walk struct {
 	*Walker
-	stack  *Stack
+	stack  Stack
+	live   bool // the thread stands still, so more of its stack can be read
 	regs   unwind.Registers
 	frames []jfr.Frame
 	top    bool // no frame has been left yet: the position may be anywhere in its code
@@ -82,9 +90,23 @@ func (w *walk) move(pc, sp, fp uint64) bool {
 
 // Walk returns the frames of a thread, the innermost first.
 func (v *Walker) Walk(regs unwind.Registers, stack *Stack) ([]jfr.Frame, End) {
-	w := &walk{Walker: v, stack: stack, regs: regs, top: true, exact: true}
+	w := &walk{Walker: v, stack: *stack, regs: regs, top: true, exact: true}
 	end := w.run()
 	return w.frames, end
+}
+
+// word returns a word of the stack. More of a live stack is read as far as it is needed.
+func (w *walk) word(address uint64) (uint64, bool) {
+	if word, ok := w.stack.word(address); ok || !w.live {
+		return word, ok
+	}
+	end := w.stack.end()
+	if address < end-min(end, 7) || address-w.stack.Begin >= deepest {
+		return 0, false
+	}
+	size := max(uint64(len(w.stack.Bytes)), address+8-end)
+	w.stack.Bytes = append(w.stack.Bytes, w.memory.prefix(end, int(size))...)
+	return w.stack.word(address)
 }
 
 func (w *walk) run() End {
@@ -109,7 +131,7 @@ func (w *walk) run() End {
 
 // outside says why a word of the stack could not be read.
 func (w *walk) outside(address uint64) End {
-	if address >= w.stack.Begin+uint64(len(w.stack.Bytes)) && address < w.stack.Begin+(64<<20) {
+	if address >= w.stack.end() && address < w.stack.Begin+(64<<20) {
 		return TooDeep
 	}
 	return UnknownCode
@@ -118,25 +140,25 @@ func (w *walk) outside(address uint64) End {
 // entryFrame leaves a call from the VM into Java for the Java frames before it.
 func (w *walk) entryFrame() (bool, End) {
 	at := w.fp() + uint64(w.machine.wrapper*8)
-	wrapper, ok := w.stack.word(at)
+	wrapper, ok := w.word(at)
 	if !ok {
 		return false, w.outside(at)
 	}
 	anchor := wrapper + w.layout.wrapperAnchor.offset
-	sp, ok := w.stack.word(anchor + w.layout.anchorSP.offset)
+	sp, ok := w.word(anchor + w.layout.anchorSP.offset)
 	if !ok {
 		return false, w.outside(anchor)
 	}
 	if sp == 0 {
 		return false, Complete
 	}
-	pc, _ := w.stack.word(anchor + w.layout.anchorPC.offset)
+	pc, _ := w.word(anchor + w.layout.anchorPC.offset)
 	var fp uint64
 	if w.layout.anchorFP != nil {
-		fp, _ = w.stack.word(anchor + w.layout.anchorFP.offset)
+		fp, _ = w.word(anchor + w.layout.anchorFP.offset)
 	}
 	if pc == 0 {
-		if pc, ok = w.stack.word(sp - 8); !ok {
+		if pc, ok = w.word(sp - 8); !ok {
 			return false, w.outside(sp - 8)
 		}
 	}
@@ -153,6 +175,8 @@ func (w *walk) generated(pc uint64) (bool, End) {
 		return w.interpreted()
 	case b.hasScopes():
 		return w.compiled(b)
+	case strings.Contains(b.name, "continuation"):
+		return false, InHeap // this code copies frames between heap and stack
 	}
 	return w.stub(b)
 }
@@ -164,17 +188,63 @@ func (w *walk) returnsTo(pc uint64, called *blob) bool {
 		return true
 	}
 	b := w.code.find(pc)
-	if b == nil {
-		return false
-	}
-	if b.kind == interpreterCode && (called == nil || called.kind != stubCode) {
+	switch {
+	case b == nil:
+		return called != nil && called.kind == stubCode && w.isAfterCall(pc, called) // the VM calls stubs
+	case b.kind == interpreterCode && (called == nil || called.kind != stubCode):
 		return true
-	}
-	if b.hasScopes() && (w.isDeopt(b, pc) || w.code.desc(b, pc, true) != nil) {
+	case b.hasScopes() && (w.isDeopt(b, pc) || w.code.desc(b, pc, true) != nil):
 		return true
 	}
 	return w.isAfterCall(pc, called)
 }
+
+// mostPushed bounds the words that code may have pushed below its frame. JDK 8 saves all vector
+// registers there.
+const mostPushed = 64
+
+// isCaller reports whether there can be a frame of a caller: the address is one that a call returns to, and
+// another such address, or a frame of the interpreter, is where the caller must have it.
+func (w *walk) isCaller(pc, sp, fp uint64, called *blob) bool {
+	if !w.returnsTo(pc, called) {
+		return false
+	}
+	b := w.code.find(pc)
+	switch {
+	case b == nil, b.kind == stubCode:
+		return true
+	case b.kind == interpreterCode:
+		return fp >= sp && w.isInterpreted(fp)
+	case w.code.desc(b, pc, true) != nil || w.isDeopt(b, pc):
+		return w.isReturn(sp + b.frame - 8)
+	}
+	for i := range uint64(mostPushed) {
+		if w.isReturn(sp + b.frame + 8*i - 8) {
+			return true
+		}
+	}
+	return false
+}
+
+// isReturn reports whether there can be a return address at a place of the stack.
+func (w *walk) isReturn(at uint64) bool {
+	pc, ok := w.word(at)
+	pc = w.strip(pc)
+	return !ok || w.code.holds(pc) && (w.code.find(pc) == nil || w.returnsTo(pc, nil))
+}
+
+// isInterpreted reports whether there can be a frame of the interpreter at a frame pointer.
+func (w *walk) isInterpreted(fp uint64) bool {
+	sender, ok := w.word(fp - 8)
+	pc, has := w.word(fp + 8)
+	if !ok || !has {
+		return w.outside(fp+8) == TooDeep
+	}
+	return sender > fp && sender-fp < deepest && w.code.holds(w.strip(pc))
+}
+
+// isUnsure reports whether a word may be the return address of a frame, in code of which nothing is known for sure.
+func (w *walk) isUnsure(pc uint64) bool { return w.code.holds(pc) && w.code.find(pc) == nil }
 
 func (w *walk) isDeopt(b *blob, pc uint64) bool {
 	return pc != 0 && (pc == b.deopts[0] || pc == b.deopts[1])
@@ -185,7 +255,7 @@ func (w *walk) compiled(b *blob) (bool, End) {
 	pc := w.pc()
 	if w.isDeopt(b, pc) && !w.exact {
 		at := w.sp() + b.origPC
-		original, ok := w.stack.word(at)
+		original, ok := w.word(at)
 		if !ok {
 			return false, w.outside(at)
 		}
@@ -194,6 +264,7 @@ func (w *walk) compiled(b *blob) (bool, End) {
 		}
 	}
 	desc := w.code.desc(b, pc, !w.exact)
+	described := desc != nil && !w.exact
 	if desc == nil && !w.exact {
 		// Calls of stubs and of functions of the VM that stop nowhere are not described.
 		if b.kind == compiledCode && !w.isAfterCall(pc, nil) {
@@ -209,18 +280,26 @@ func (w *walk) compiled(b *blob) (bool, End) {
 			return up, end
 		}
 	}
-	if w.exact && w.machine.link < 0 {
-		return w.leaveTop(b)
+	if described {
+		return w.leave(b)
 	}
-	return w.leave(b)
+	return w.leavePushed(b)
 }
 
-// leaveTop leaves a complete frame whose method was interrupted anywhere. Some intrinsics push words
-// below the frame.
-func (w *walk) leaveTop(b *blob) (bool, End) {
+// leavePushed leaves a complete frame of a method that is not at a call of another method. Some
+// intrinsics, and calls of stubs, push words below the frame.
+func (w *walk) leavePushed(b *blob) (bool, End) {
+	if sp, ok := w.savedPointer(b); ok {
+		return w.leaveAt(sp + b.frame)
+	}
 	for i := range uint64(mostPushed) {
 		end := w.sp() + b.frame + 8*i
-		if pc, _ := w.stack.word(end - 8); pc != 0 && (w.returnsTo(pc, nil) || w.isAfterCall(pc, nil)) {
+		pc, _ := w.word(end - 8)
+		fp, _ := w.word(end - 16)
+		if w.isUnsure(w.strip(pc)) {
+			return false, UnknownCode
+		}
+		if w.isCaller(w.strip(pc), end, fp, nil) {
 			return w.leaveAt(end)
 		}
 	}
@@ -266,8 +345,8 @@ func (w *walk) leave(b *blob) (bool, End) {
 }
 
 func (w *walk) leaveAt(end uint64) (bool, End) {
-	pc, ok := w.stack.word(end - 8)
-	fp, has := w.stack.word(end - 16)
+	pc, ok := w.word(end - 8)
+	fp, has := w.word(end - 16)
 	if !ok || !has {
 		return false, w.outside(end - 8)
 	}
@@ -285,8 +364,8 @@ func (w *walk) strip(pc uint64) uint64 {
 // interpreted leaves a frame of the interpreter, which has a fixed shape.
 func (w *walk) interpreted() (bool, End) {
 	fp := w.fp()
-	slot := func(i int64) uint64 { v, _ := w.stack.word(fp + uint64(i*8)); return v }
-	if _, ok := w.stack.word(fp + 8); !ok {
+	slot := func(i int64) uint64 { v, _ := w.word(fp + uint64(i*8)); return v }
+	if _, ok := w.word(fp + 8); !ok {
 		if w.top {
 			return false, UnknownCode
 		}
@@ -295,7 +374,7 @@ func (w *walk) interpreted() (bool, End) {
 	m := w.methods.find(slot(-3))
 	sender := slot(-1)
 	if m == nil || sender <= fp {
-		if w.top {
+		if w.top && (fp-w.sp() <= builtFirst || !w.isInterpreted(fp)) {
 			return w.entered()
 		}
 		return false, UnknownCode
@@ -314,32 +393,35 @@ func (w *walk) interpreted() (bool, End) {
 			}
 		}
 	}
-	if bci < 0 && m.access&accessNative == 0 && !w.top {
+	if bci < 0 && m.info.Modifiers&accessNative == 0 && !w.top {
 		return false, UnknownCode
 	}
 	kind := jfr.Interpreted
-	if m.access&accessNative != 0 {
+	if m.info.Modifiers&accessNative != 0 {
 		kind = jfr.Native
 	}
 	w.frames = append(w.frames, jfr.Frame{Method: m.info, BCI: bci, Line: w.methods.line(m, bci), Kind: kind})
-	pc, ok := w.stack.word(fp + 8)
-	caller, has := w.stack.word(fp)
+	pc, ok := w.word(fp + 8)
+	caller, has := w.word(fp)
 	if !ok || !has {
 		return false, w.outside(fp + 8)
 	}
 	return w.move(w.strip(pc), sender, caller), UnknownCode
 }
 
+// builtFirst are the bytes of a frame that the interpreter pushes before the method.
+const builtFirst = 2 * 8
+
 // entered leaves the begin of an interpreted method, which was interrupted before its frame was
 // complete: a register holds the method.
 func (w *walk) entered() (bool, End) {
 	m := w.methods.find(w.regs.Values[w.machine.method])
 	fp := w.fp()
-	if pc, ok := w.stack.word(fp + 8); m != nil && ok && fp >= w.sp() && fp-w.sp() < 16*8 && w.returnsTo(w.strip(pc), nil) {
+	if pc, ok := w.word(fp + 8); m != nil && ok && fp >= w.sp() && fp-w.sp() <= builtFirst && w.returnsTo(w.strip(pc), nil) {
 		w.frames = append(w.frames, jfr.Frame{Method: m.info, Line: w.methods.line(m, 0), Kind: jfr.Interpreted})
-		caller, _ := w.stack.word(fp)
+		caller, _ := w.word(fp)
 		sender := w.regs.Values[w.machine.bcp] // holds it until the frame is there
-		if at, _ := w.stack.word(fp - 8); at > fp && at-fp < 1<<16 {
+		if at, _ := w.word(fp - 8); at > fp && at-fp < 1<<16 {
 			sender = at
 		}
 		return w.move(w.strip(pc), max(sender, fp+16), caller), UnknownCode
@@ -356,8 +438,10 @@ func (w *walk) frameless(b *blob) (bool, End) {
 		}
 		return w.move(link, w.sp(), w.fp()), UnknownCode
 	}
-	if pc, _ := w.stack.word(w.sp()); w.returnsTo(pc, b) {
+	if pc, _ := w.word(w.sp()); w.returnsTo(pc, b) {
 		return w.move(pc, w.sp()+8, w.fp()), UnknownCode
+	} else if w.isUnsure(pc) {
+		return false, UnknownCode
 	}
 	// Code that moves arguments keeps the return address in a register.
 	if pc := w.regs.Values[rax]; w.exact && w.returnsTo(pc, b) && w.regs.Values[r13] > w.sp() && w.regs.Values[r13]-w.sp() < 1<<12 {
@@ -366,31 +450,35 @@ func (w *walk) frameless(b *blob) (bool, End) {
 	return false, UnknownCode
 }
 
-// mostPushed bounds the words that a stub without a frame may have pushed.
-const mostPushed = 16
-
 // stub leaves generated code that is no method. Stubs with a frame of known size are like methods;
 // others have saved the frame pointer, or made no frame, or pushed some words.
 func (w *walk) stub(b *blob) (bool, End) {
 	if b.frame > 0 && (!w.exact || w.pc() >= b.complete && b.complete > b.codeBegin) {
 		return w.leave(b)
 	}
+	called := b
+	if !strings.HasPrefix(b.name, "StubRoutines") {
+		called = nil // adapters and the like are jumped to
+	}
 	if w.exact {
-		called := b
-		if !strings.HasPrefix(b.name, "StubRoutines") {
-			called = nil // adapters and the like are jumped to
-		}
 		if more, end := w.frameless(called); more {
 			return more, end
 		}
 	}
 	fp := w.fp()
-	if pc, ok := w.stack.word(fp + 8); ok && fp >= w.sp() && w.returnsTo(w.strip(pc), b) {
-		caller, _ := w.stack.word(fp)
+	if pc, ok := w.word(fp + 8); ok && fp >= w.sp() && !w.isInterpreted(fp) && w.returnsTo(w.strip(pc), b) {
+		caller, _ := w.word(fp)
 		return w.move(w.strip(pc), fp+16, caller), UnknownCode
 	}
-	for i := uint64(1); w.exact && w.machine.link < 0 && i <= mostPushed; i++ {
-		if pc, _ := w.stack.word(w.sp() + 8*i); pc != 0 && w.isAfterCall(pc, b) {
+	if w.machine.link >= 0 {
+		return false, UnknownCode
+	}
+	for i := range uint64(mostPushed) {
+		pc, _ := w.word(w.sp() + 8*i)
+		if w.isUnsure(pc) {
+			return false, UnknownCode
+		}
+		if w.isCaller(pc, w.sp()+8*i+8, fp, called) {
 			return w.move(pc, w.sp()+8*i+8, fp), UnknownCode
 		}
 	}

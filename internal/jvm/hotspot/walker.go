@@ -16,6 +16,7 @@ var ErrMemory = errors.New("its memory cannot be read")
 // A Walker walks the stacks of one JVM. It is not safe for concurrent use.
 type Walker struct {
 	memory   space
+	rounds   rounds
 	layout   *layout
 	machine  machine
 	code     codeCache
@@ -39,18 +40,19 @@ func NewWalker(memory Memory, libraries Libraries) (*Walker, error) {
 	if w.layout, err = newLayout(w.memory, t); err != nil {
 		return nil, err
 	}
-	w.code = codeCache{memory: w.memory, layout: w.layout}
-	w.methods = methods{memory: w.memory, layout: w.layout}
-	if err := w.Begin(); err != nil {
-		return nil, err
-	}
-	w.objects = objects{memory: w.memory, layout: w.layout, methods: &w.methods}
+	w.rounds = rounds{memory: w.memory}
+	w.rounds.findCounters(t)
+	w.code = codeCache{rounds: &w.rounds, layout: w.layout}
+	w.methods = methods{rounds: &w.rounds, layout: w.layout}
+	w.objects = objects{memory: w.memory, layout: w.layout}
 	w.objects.prepare(t)
-	return w, nil
+	return w, w.Begin()
 }
 
-// Begin starts a round: what the process has replaced since the last one is read again.
+// Begin starts a round of samples. All samples of a round must have been taken after the begin of the
+// round before, and must be walked before the next one begins.
 func (w *Walker) Begin() error {
+	w.rounds.begin()
 	w.callStub, _ = w.memory.u64(w.layout.callStubReturn.address)
 	w.methods.begin()
 	return w.code.begin()

@@ -45,6 +45,7 @@ var magic = [4]byte{0xca, 0xfe, 0xc0, 0xc0}
 // Counters are the numbers and texts that a JVM publishes, by name.
 type Counters struct {
 	numbers map[string]int64
+	places  map[string]int // offsets of numbers
 	texts   map[string]string
 }
 
@@ -52,6 +53,12 @@ type Counters struct {
 func (c *Counters) Number(name string) (int64, bool) {
 	n, ok := c.numbers[name]
 	return n, ok
+}
+
+// Place returns the offset of a numeric counter in the file.
+func (c *Counters) Place(name string) (int, bool) {
+	place, ok := c.places[name]
+	return place, ok
 }
 
 // Read reads counters to the end of r, at most MaxSize bytes.
@@ -73,7 +80,7 @@ func Parse(data []byte) (*Counters, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Counters{numbers: map[string]int64{}, texts: map[string]string{}}
+	c := &Counters{numbers: map[string]int64{}, places: map[string]int{}, texts: map[string]string{}}
 	offset := h.entries
 	for i := range h.count {
 		length, err := c.add(h.order, data[:h.used], offset)
@@ -162,6 +169,7 @@ func (c *Counters) add(order binary.ByteOrder, data []byte, offset int) (length 
 	case c.knows(name):
 	case entry[12] == typeLong && elements == 0:
 		c.numbers[name] = int64(order.Uint64(value))
+		c.places[name] = offset + int(valueAt)
 	case entry[12] == typeByte && elements > 0:
 		text, _, _ := bytes.Cut(value, []byte{0})
 		c.texts[name] = string(text)

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -63,23 +65,38 @@ func startKernel(ctx context.Context, jvm *process.JVM, period time.Duration, wa
 	if k.walker, err = hotspot.NewWalker(memory, libraries); err != nil {
 		return nil, noKernel(jvm, err)
 	}
+	kernel := readKernelNames() // takes its time, and the first samples must not wait
 	k.events, err = perfevents.Open(jvm.PID, perfevents.Options{Frequency: max(1, int(time.Second/period)), Stack: stackCopied, Kernel: true})
 	if err != nil {
 		return nil, noKernel(jvm, err)
 	}
 	if !k.events.KernelExcluded {
-		k.kernel = readKernelNames()
+		k.kernel = kernel
 	}
-	var now unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
+	if k.boot, err = monotonicOrigin(); err != nil {
 		return nil, errors.Join(err, k.events.Close())
 	}
-	k.boot = time.Now().Add(-time.Duration(now.Nano()))
 	k.threads = threadTable{clock: newClock(jvm), walker: k.walker}
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	k.cancel = cancel
 	go k.run(running)
 	return k, nil
+}
+
+// monotonicOrigin returns when the kernel's clock was zero.
+func monotonicOrigin() (origin time.Time, err error) {
+	best := time.Hour
+	for range 10 { // other threads may run between two readings
+		var now unix.Timespec
+		from := time.Now()
+		if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
+			return origin, err
+		}
+		if took := time.Since(from); took < best {
+			best, origin = took, from.Add(took/2-time.Duration(now.Nano()))
+		}
+	}
+	return origin, nil
 }
 
 // noKernel explains why the kernel does not sample a JVM.
@@ -103,6 +120,8 @@ func memoryRemedy(jvm *process.JVM) string {
 
 func (k *kernelSamples) run(ctx context.Context) {
 	defer close(k.ended)
+	runtime.LockOSThread() // for threadTime
+	defer runtime.UnlockOSThread()
 	look := time.Now()
 	for {
 		err := k.events.Wait(ctx, drainEvery)
@@ -119,9 +138,9 @@ func (k *kernelSamples) run(ctx context.Context) {
 			return
 		}
 		if now := time.Now(); k.waiting && now.After(look) {
+			before := threadTime()
 			found := k.waits(now)
-			took := time.Since(now)
-			spacing := max(k.every, took*lookPart)
+			spacing := max(k.every, (threadTime()-before)*lookPart)
 			look = now.Add(spacing)
 			for i := range found {
 				found[i].Period = spacing
@@ -129,6 +148,15 @@ func (k *kernelSamples) run(ctx context.Context) {
 			k.add(found, 0)
 		}
 	}
+}
+
+// threadTime returns the processor time of this thread; 0 if the kernel does not report it.
+func threadTime() time.Duration {
+	var used unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_THREAD, &used) != nil {
+		return 0
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
 // drain walks the stacks of the samples that have arrived.
@@ -179,21 +207,29 @@ func (k *kernelSamples) sample(s *perfevents.Sample) (jfr.Sample, bool) {
 	}
 	stack.Truncated = end == hotspot.TooDeep || end == hotspot.InHeap
 	stack.Broken = end == hotspot.UnknownCode
-	return jfr.Sample{At: k.boot.Add(s.At), Source: jfr.CPUTime, Period: s.Period, State: StateRunnable, Thread: carried(thread, stack), Stack: stack}, true
+	if end == hotspot.InHeap || isCarried(stack) {
+		thread = virtual
+	}
+	return jfr.Sample{At: k.boot.Add(s.At), Source: jfr.CPUTime, Period: s.Period, State: StateRunnable, Thread: thread, Stack: stack}, true
 }
 
-// waits returns a sample of each Java thread that waits.
+// waits returns a sample of each Java thread that waits, and has not run while it was looked at.
 func (k *kernelSamples) waits(now time.Time) (found []jfr.Sample) {
+	before := k.threads.clock.read()
 	for _, t := range k.threads.list(now) {
 		if isSondesThread(t.Name) || k.threads.runs(&t) {
 			continue
 		}
-		frames, end := k.walker.WalkWaiting(&t, stackCopied)
-		if len(frames) == 0 {
+		frames, end := k.walker.WalkWaiting(&t)
+		ran, ok := before[int64(t.ID)]
+		if len(frames) == 0 || !ok || k.threads.ran(&t) != ran {
 			continue
 		}
 		stack := &jfr.Stack{Frames: frames, Truncated: end == hotspot.TooDeep || end == hotspot.InHeap, Broken: end == hotspot.UnknownCode}
-		sample := jfr.Sample{At: now, Source: jfr.WallClock, Wait: stack.WaitIn(), Thread: carried(k.threads.named(&t), stack), Stack: stack}
+		sample := jfr.Sample{At: now, Source: jfr.WallClock, Wait: stack.WaitIn(), Thread: k.threads.named(&t), Stack: stack}
+		if end == hotspot.InHeap || isCarried(stack) {
+			sample.Thread = virtual
+		}
 		if t.Contended {
 			sample.Wait = jfr.Monitor
 		}
@@ -221,14 +257,11 @@ func isSondesThread(name string) bool { return strings.HasPrefix(name, "sonde-")
 // virtual stands for all virtual threads: there may be millions.
 var virtual = &jfr.Thread{Name: "virtual threads", Virtual: true}
 
-// carried returns the thread that a stack belongs to: a virtual one runs on the stack of another.
-func carried(carrier *jfr.Thread, stack *jfr.Stack) *jfr.Thread {
-	for _, f := range stack.Frames {
-		if f.IsJava() && f.Method.Class == "jdk/internal/vm/Continuation" && f.Method.Name == "enterSpecial" {
-			return virtual
-		}
-	}
-	return carrier
+// isCarried reports whether a stack is that of a virtual thread, on the stack of another.
+func isCarried(stack *jfr.Stack) bool {
+	return slices.ContainsFunc(stack.Frames, func(f jfr.Frame) bool {
+		return f.IsJava() && f.Method.Class == "jdk/internal/vm/Continuation" && f.Method.Name == "enterSpecial"
+	})
 }
 
 func (k *kernelSamples) poll(_ context.Context, b *Batch) error {

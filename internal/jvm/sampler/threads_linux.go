@@ -91,10 +91,22 @@ func (t *threadTable) share(found jfr.Thread) *jfr.Thread {
 
 // runs reports whether a thread has a processor or waits for one, or has ended.
 func (t *threadTable) runs(one *hotspot.Thread) bool {
-	tid, ok := t.tids[int64(one.ID)]
-	if !ok {
+	if _, ok := t.tids[int64(one.ID)]; !ok {
 		return true
 	}
-	s, err := process.ReadStat(filepath.Join(t.clock.tasks, strconv.Itoa(tid), "stat"))
+	s, err := process.ReadStat(filepath.Join(t.folder(one), "stat"))
 	return err != nil || !s.Sleeps
+}
+
+// ran returns for how long a thread has run; -1 if it has ended.
+func (t *threadTable) ran(one *hotspot.Thread) time.Duration {
+	run, _, err := process.ReadTimes(t.folder(one))
+	if err != nil {
+		return -1
+	}
+	return run
+}
+
+func (t *threadTable) folder(one *hotspot.Thread) string {
+	return filepath.Join(t.clock.tasks, strconv.Itoa(t.tids[int64(one.ID)]))
 }

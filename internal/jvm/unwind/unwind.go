@@ -103,7 +103,12 @@ func (l *Library) stepByTable(address uint64, regs, next *Registers, memory Memo
 		return false, err
 	}
 	next.Set(l.Machine.SP, f.cfa) // unless there is a rule for it
+	sp, _ := regs.Get(l.Machine.SP)
 	for _, saved := range row.saved {
+		if saved.register == l.Machine.FP && saved.rule.kind == savedAtOffset && f.cfa+uint64(saved.rule.offset) < sp {
+			// The instruction leave has removed it from the stack. GCC does not describe that.
+			continue
+		}
 		if value, err := f.value(saved.rule); err == nil {
 			next.Set(saved.register, value)
 		} else if saved.register == row.returnAddress {

@@ -1,0 +1,52 @@
+package sampling
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
+	"github.com/sonde-jvm/sonde/internal/jvm/sampler"
+	"github.com/sonde-jvm/sonde/internal/jvmtest"
+)
+
+// TestWaits looks at threads that wait: for what, and in which methods.
+func TestWaits(t *testing.T) {
+	classes := compile(t, "Waits")
+	want := map[string]jfr.Wait{
+		"monitor": jfr.Monitor, "notification": jfr.Notification, "sleep": jfr.Sleeping, "park": jfr.Parked, "lock": jfr.Parked,
+		"accept": jfr.IO, "select": jfr.IO, "join": jfr.Parked, "deep": jfr.Sleeping,
+	}
+	for _, jdk := range sampled(t) {
+		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
+			args := []string{"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xss8m", "-cp", jvmtest.Visible(t, jdk, classes), "Waits"}
+			p := jvmtest.Start(t, jdk, jvmtest.Launch{Args: args})
+			got := map[string]jfr.Sample{}
+			isWait := func(s jfr.Sample) bool { return s.Source == jfr.WallClock }
+			collect(t, p.PID, sampler.Options{Source: sampler.Kernel, Waiting: true}, func(samples []jfr.Sample, _ time.Duration) bool {
+				for _, s := range slices.DeleteFunc(slices.Clone(samples), func(s jfr.Sample) bool { return !isWait(s) }) {
+					if want[s.Thread.Name] == s.Wait {
+						got[s.Thread.Name] = s
+					}
+					if s.Thread.Name == "busy" {
+						t.Errorf("a thread that does not wait waits:\n%s", text(&s))
+						return true
+					}
+				}
+				return len(got) == len(want)
+			})
+			for name, s := range got {
+				frames := slices.DeleteFunc(slices.Clone(s.Stack.Frames), func(f jfr.Frame) bool { return f.Method.Class != "Waits" || f.Method.Name != name })
+				depth := 1
+				if name == "deep" {
+					depth = 2001
+				}
+				last := s.Stack.Frames[len(s.Stack.Frames)-1].Method
+				if s.Stack.Broken || s.Stack.Truncated || len(frames) != depth || last.Class != "java/lang/Thread" || last.Name != "run" {
+					t.Errorf("%s: want %d times its method, and a complete stack, got\n%s", name, depth, text(&s))
+				}
+			}
+		})
+	}
+}
