@@ -18,7 +18,11 @@ import (
 func TestChurn(t *testing.T) {
 	classes := compile(t, "Churn", "G0_000000_00", "S0_000000_00")
 	for _, jdk := range sampled(t) {
-		for _, mode := range []struct{ collector, classes string }{{"Serial", "unload"}, {"Parallel", "unload"}, {"G1", "unload"}, {"Serial", "keep"}} {
+		modes := []struct{ collector, classes string }{{"Serial", "keep"}, {"Serial", "unload"}, {"Parallel", "unload"}, {"G1", "unload"}}
+		if !jvmtest.Soak() {
+			modes = modes[:1]
+		}
+		for _, mode := range modes {
 			t.Run(fmt.Sprintf("jdk%d/%s/%s", jdk.Major, mode.collector, mode.classes), func(t *testing.T) {
 				args := []string{"-XX:+Use" + mode.collector + "GC", "-Xmx64m", "-XX:ReservedCodeCacheSize=8m", "-cp", jvmtest.Visible(t, jdk, classes), "Churn", mode.classes}
 				p := jvmtest.Start(t, jdk, jvmtest.Launch{Args: args})
