@@ -28,10 +28,11 @@ type Climb struct {
 
 // Sampled is how hot spots were found.
 type Sampled struct {
-	By      string        `json:"by,omitempty"`     // sampler.Source, such as "kernel"
-	Biased  bool          `json:"biased,omitempty"` // stacks were taken at safepoints: the leaf may be another method
-	Samples int           `json:"samples"`          // of running threads
-	Over    time.Duration `json:"overNanos"`        // in which they were taken
+	By      string        `json:"by,omitempty"`      // sampler.Source, such as "kernel"
+	Biased  bool          `json:"biased,omitempty"`  // stacks were taken at safepoints: the leaf may be another method
+	Samples int           `json:"samples"`           // of running threads, with a Java method on the stack
+	Outside float64       `json:"outside,omitempty"` // the part of all samples without one: the JVM's own threads, and native ones
+	Over    time.Duration `json:"overNanos"`         // in which they were taken
 }
 
 // A Share is a part of a whole, from 0 to 1, with its 95 % interval.
@@ -42,18 +43,20 @@ type Share = hotspots.Share
 type Owner struct {
 	Method int     // -1 for time on whose stacks there is no own method
 	Share  Share   // of the running threads' samples
-	In     int     // the method that ran most often, possibly the owner itself; -1 for code that is not Java
+	In     int     // the method that ran most often, possibly the owner itself
 	InPart float64 // of the owner's samples
 }
 
-// A Spot is a method in which the program spends its time.
+// A Spot is a method in which the program spends its time, by itself or in libraries that it
+// calls.
 type Spot struct {
-	Method int
-	Share  Share         // of the running threads' samples
-	Kind   string        // how it ran most often: interpreted, compiled, inlined, native
-	Line   int           // where most samples were, 0 if not known
-	From   time.Duration // since when it was hot, from the beginning of the search
-	Until  time.Duration // until when; 0 if it was hot to the end
+	Method    int
+	Libraries bool          // the time of the libraries that it calls, directly or not, counts as its time
+	Share     Share         // of the running threads' samples
+	Kind      string        // how it ran most often: interpreted, compiled, inlined, native
+	Line      int           // where most samples were, 0 if not known
+	From      time.Duration // since when it was hot, from the beginning of the search
+	Until     time.Duration // until when; 0 if it was hot to the end
 	// Above says why the climb began one level up, without a hook in the hot method. It is
 	// "" if the climb began in the hot method itself.
 	Above   string

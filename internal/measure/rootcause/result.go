@@ -21,18 +21,10 @@ func (s *search) index(m classfile.MethodRef) int {
 	return at
 }
 
-// indexIfAny returns -1 for no method.
-func (s *search) indexIfAny(m classfile.MethodRef) int {
-	if m == (classfile.MethodRef{}) {
-		return -1
-	}
-	return s.index(m)
-}
-
 func (s *search) result() *Climb {
 	c := &Climb{
 		Began: s.began, Took: s.elapsed(), Own: s.own, Hooks: slices.Clone(s.lives), Batches: slices.Clone(s.batches), Cost: s.cost(), Notes: slices.Clone(s.notes),
-		Sampled: Sampled{Samples: s.samples, Over: s.sampled},
+		Sampled: Sampled{Samples: s.samples, Over: s.sampled, Outside: s.owners.other / max(s.owners.whole+s.owners.other, 1e-9)},
 	}
 	c.Target = cct.Target{PID: s.PID}
 	if s.sampler != nil {
@@ -73,9 +65,11 @@ func (s *search) ownerResults() (results []Owner) {
 		if sum < minOwned*s.owners.whole {
 			continue
 		}
-		results = append(results, Owner{
-			Method: s.indexIfAny(owner), Share: hotspots.ShareOf(sum, s.owners.whole, float64(s.samples)), In: s.indexIfAny(in), InPart: most / max(sum, 1e-9),
-		})
+		result := Owner{Method: -1, Share: hotspots.ShareOf(sum, s.owners.whole, float64(s.samples)), In: s.index(in), InPart: most / max(sum, 1e-9)}
+		if owner != (classfile.MethodRef{}) {
+			result.Method = s.index(owner)
+		}
+		results = append(results, result)
 	}
 	slices.SortFunc(results, func(a, b Owner) int {
 		return cmp.Or(cmp.Compare(b.Share.Part, a.Share.Part), cmp.Compare(a.Method, b.Method))
@@ -100,7 +94,7 @@ func (s *search) renumber(c *Climb) {
 
 func (s *search) spotResult(spot *spot) Spot {
 	result := Spot{
-		Method: s.index(spot.top.method), Share: spot.share, Kind: spot.kind, Line: spot.line, From: spot.from, Until: spot.until, Above: spot.above,
+		Method: s.index(spot.top.method), Libraries: spot.isOwner, Share: spot.share, Kind: spot.kind, Line: spot.line, From: spot.from, Until: spot.until, Above: spot.above,
 	}
 	if known := s.subjects[spot.top.method]; known != nil {
 		result.Own = known.measured

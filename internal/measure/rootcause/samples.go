@@ -104,7 +104,7 @@ func (s *search) firstLook(ctx context.Context) error {
 		if err := s.pause(ctx, s.Sampling); err != nil {
 			return err
 		}
-		if s.window.Table(time.Now()).Samples >= fewSamples {
+		if tallyOf(s.window.Table(time.Now()), s.own.Has).count >= fewSamples {
 			break
 		}
 	}
@@ -115,7 +115,7 @@ func (s *search) firstLook(ctx context.Context) error {
 // look evaluates the samples since the last look: which spots are hot, and which paths
 // lead there. Only the first look takes methods that are not hot by themselves.
 func (s *search) look() {
-	t := tallyOf(s.window.Table(time.Now()))
+	t := tallyOf(s.window.Table(time.Now()), s.own.Has)
 	if t.count == 0 || t.count < fewSamples && len(s.spots) > 0 {
 		if time.Since(s.looked) > longLook*s.Sampling {
 			s.startLook() // the program idles
@@ -124,23 +124,24 @@ func (s *search) look() {
 	}
 	s.sampled += time.Since(s.looked)
 	s.samples += t.count
-	s.owners.add(t, s.own.Has)
+	s.owners.add(t)
 	s.startLook()
 	isFirst, mayJoin := len(s.spots) == 0, s.mayJoin()
 	few := 0
 	if isFirst {
 		few = s.Top
 	}
-	for _, m := range t.hottest(s.Hot, few) {
-		share := t.share(m)
-		if (isFirst || mayJoin && share.Low >= s.Hot) && s.spotAt(m) == nil {
-			s.spots = append(s.spots, &spot{top: newNode(m), share: share, from: s.elapsed(), floor: min(s.Hot, share.Part) * cooled})
+	for _, found := range t.hottest(s.Hot, few) {
+		found.share = t.share(found)
+		if (isFirst || mayJoin && found.share.Low >= s.Hot) && s.spotAt(found.top.method) == nil {
+			found.from, found.floor = s.elapsed(), min(s.Hot, found.share.Part)*cooled
+			s.spots = append(s.spots, found)
 		}
 	}
 	for _, spot := range s.spots {
 		switch {
 		case !spot.isHot():
-		case spot.cools(t.share(spot.top.method), t.count):
+		case spot.cools(t.share(spot), t.count):
 			spot.until = s.elapsed()
 		default:
 			t.feed(spot)
@@ -178,8 +179,9 @@ func (s *search) spotAt(m classfile.MethodRef) *spot {
 // A spot is a hot method, and the call paths to it.
 type spot struct {
 	top     *node
+	isOwner bool // the time of libraries that the method calls is its time
 	share   Share
-	samples int // with the method on top
+	samples int // in which it ran
 	seen    int // all samples, in the looks in which it was hot
 	kind    string
 	line    int
@@ -231,87 +233,110 @@ func (s *spot) visit(do func(*node)) { s.top.visit(s.minWeight(), do) }
 
 // A tally is what one look at the program gave.
 type tally struct {
-	paths []hotspots.Path                 // straightened
-	self  map[classfile.MethodRef]float64 // weights
-	whole float64
-	other float64 // of it, without a Java method on the stack, such as time of the JVM's own threads
-	count int     // samples
-	table *hotspots.Table
+	paths  []hotspots.Path                 // straightened
+	owners []int                           // for each path, the place of the innermost own method; -1 if there is none
+	self   map[classfile.MethodRef]float64 // weights of the methods that ran
+	whole  float64
+	other  float64 // weight without a Java method on the stack, such as time of the JVM's own threads
+	count  int     // samples
+	table  *hotspots.Table
 }
 
-func tallyOf(table *hotspots.Table) *tally {
-	t := &tally{table: table, count: table.Samples, self: make(map[classfile.MethodRef]float64)}
+func tallyOf(table *hotspots.Table, isOwn func(class string) bool) *tally {
+	t := &tally{table: table, self: make(map[classfile.MethodRef]float64)}
 	for _, p := range table.Stacks() {
-		t.add(p)
+		t.add(p, isOwn)
 	}
 	return t
 }
 
-func (t *tally) add(p hotspots.Path) {
-	t.whole += p.Weight
+func (t *tally) add(p hotspots.Path, isOwn func(class string) bool) {
 	if p.Methods = straighten(p.Methods); len(p.Methods) == 0 {
 		t.other += p.Weight
 		return
 	}
 	t.paths = append(t.paths, p)
+	t.owners = append(t.owners, slices.IndexFunc(p.Methods, func(m classfile.MethodRef) bool { return isOwn(m.Class) }))
 	t.self[p.Methods[0]] += p.Weight
+	t.whole += p.Weight
+	t.count += p.Samples
 }
 
-// owners are the own methods nearest to where the program ran, with the time in them and in the
-// libraries that they call.
-type owners struct {
-	weights map[classfile.MethodRef]map[classfile.MethodRef]float64 // by the method that ran; the empty method owns what no own method called
-	whole   float64
-}
-
-// add takes in a look at the program.
-func (o *owners) add(t *tally, isOwn func(class string) bool) {
-	o.whole += t.whole
-	charge := func(owner, ran classfile.MethodRef, weight float64) {
-		if o.weights[owner] == nil {
-			o.weights[owner] = make(map[classfile.MethodRef]float64)
-		}
-		o.weights[owner][ran] += weight
+// hottest returns the methods with at least a share of all time, the hottest first, or if there
+// is none the first few.
+func (t *tally) hottest(share float64, few int) []*spot {
+	if hot := t.spots(share * t.whole); len(hot) > 0 {
+		return hot
 	}
-	for _, p := range t.paths {
-		var owner classfile.MethodRef
-		if at := slices.IndexFunc(p.Methods, func(m classfile.MethodRef) bool { return isOwn(m.Class) }); at >= 0 {
-			owner = p.Methods[at]
-		}
-		charge(owner, p.Methods[0], p.Weight)
-	}
-	if t.other > 0 {
-		charge(classfile.MethodRef{}, classfile.MethodRef{}, t.other)
-	}
-}
-
-// hottest returns the methods with at least a share of all time by themselves, the hottest
-// first, or if there is none the first few.
-func (t *tally) hottest(share float64, few int) []classfile.MethodRef {
-	all := slices.SortedFunc(maps.Keys(t.self), func(a, b classfile.MethodRef) int {
-		return cmp.Or(cmp.Compare(t.self[b], t.self[a]), a.Compare(b))
-	})
-	switch hot := slices.IndexFunc(all, func(m classfile.MethodRef) bool { return t.self[m] < share*t.whole }); {
-	case hot > 0:
-		return all[:hot]
-	case hot < 0:
-		return all
-	}
+	all := t.spots(0)
 	return all[:min(few, len(all))]
 }
 
-// share returns the part of all time that a method has by itself.
-func (t *tally) share(m classfile.MethodRef) Share {
-	return hotspots.ShareOf(t.self[m], t.whole, float64(t.count))
+// spots returns the methods that have at least a weight by themselves, and own methods that have
+// it with the libraries that they call, without the time of the first ones.
+func (t *tally) spots(least float64) []*spot {
+	found := make(map[classfile.MethodRef]*spot)
+	for m, weight := range t.self {
+		if weight >= least {
+			found[m] = &spot{top: newNode(m)}
+		}
+	}
+	rest := make(map[classfile.MethodRef]float64)
+	for i, p := range t.paths {
+		if at := t.owners[i]; at >= 0 && found[p.Methods[0]] == nil {
+			rest[p.Methods[at]] += p.Weight
+		}
+	}
+	for m, weight := range rest {
+		if weight >= least && found[m] == nil {
+			found[m] = &spot{top: newNode(m), isOwner: true}
+		}
+	}
+	return slices.SortedFunc(maps.Values(found), func(a, b *spot) int {
+		return cmp.Or(cmp.Compare(t.weight(b), t.weight(a)), a.top.method.Compare(b.top.method))
+	})
+}
+
+// above returns the methods above a spot on a path that leads to it; false for another path.
+func (t *tally) above(s *spot, path int) (methods []classfile.MethodRef, ok bool) {
+	at := 0
+	if s.isOwner {
+		at = t.owners[path]
+	}
+	if at < 0 || t.paths[path].Methods[at] != s.top.method {
+		return nil, false
+	}
+	return t.paths[path].Methods[at+1:], true
+}
+
+// weight returns the weight of a spot.
+func (t *tally) weight(s *spot) (sum float64) {
+	if !s.isOwner {
+		return t.self[s.top.method]
+	}
+	for i, p := range t.paths {
+		if _, ok := t.above(s, i); ok {
+			sum += p.Weight
+		}
+	}
+	return sum
+}
+
+// share returns the part of all time that a spot has.
+func (t *tally) share(s *spot) Share {
+	return hotspots.ShareOf(t.weight(s), t.whole, float64(t.count))
 }
 
 // feed adds the stacks that lead to a spot to its paths.
 func (t *tally) feed(s *spot) {
-	for _, p := range t.paths {
-		if p.Methods[0] == s.top.method {
-			s.top.add(p.Methods[1:], p.Weight, p.Truncated)
+	for i, p := range t.paths {
+		if above, ok := t.above(s, i); ok {
+			s.top.add(above, p.Weight, p.Truncated)
 			s.samples += p.Samples
 		}
+	}
+	if s.isOwner {
+		return // it ran in many places
 	}
 	for _, m := range t.table.Methods {
 		if m.Method.Ref() != s.top.method || m.Samples == 0 {
@@ -326,6 +351,30 @@ func (t *tally) feed(s *spot) {
 		if len(m.Lines) > 0 {
 			s.line = m.Lines[0].Line
 		}
+	}
+}
+
+// owners are the innermost own methods on stacks, with the time in them and in the libraries that
+// they call.
+type owners struct {
+	weights map[classfile.MethodRef]map[classfile.MethodRef]float64 // by the method that ran; the empty method has what no own method called
+	whole   float64
+	other   float64 // besides, without a Java method on the stack
+}
+
+// add takes in a look at the program.
+func (o *owners) add(t *tally) {
+	o.whole += t.whole
+	o.other += t.other
+	for i, p := range t.paths {
+		var owner classfile.MethodRef
+		if at := t.owners[i]; at >= 0 {
+			owner = p.Methods[at]
+		}
+		if o.weights[owner] == nil {
+			o.weights[owner] = make(map[classfile.MethodRef]float64)
+		}
+		o.weights[owner][p.Methods[0]] += p.Weight
 	}
 }
 

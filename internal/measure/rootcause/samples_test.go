@@ -152,11 +152,12 @@ func TestABatchShowsTheRealPrice(t *testing.T) {
 	}
 }
 
+// tallyFor returns a look in which methods of package a are own.
 func tallyFor(weights map[string]float64) *tally {
-	t := tallyOf(&hotspots.Table{})
+	isOwn := func(class string) bool { return strings.HasPrefix(class, "a/") }
+	t := tallyOf(&hotspots.Table{}, isOwn)
 	for stack, weight := range weights {
-		t.add(hotspots.Path{Methods: stackOf(stack), Weight: weight, Samples: int(weight)})
-		t.count += int(weight)
+		t.add(hotspots.Path{Methods: stackOf(stack), Weight: weight, Samples: int(weight)}, isOwn)
 	}
 	return t
 }
@@ -168,20 +169,49 @@ func names(methods []classfile.MethodRef) (all []string) {
 	return all
 }
 
-func TestMethodsAboveTheShareAreHot(t *testing.T) {
-	counts := tallyFor(map[string]float64{"a/A.x a/A.main": 60, "a/A.y a/A.main": 30, "a/A.y a/A.other": 6, "a/A.z a/A.main": 4})
-	if hot := names(counts.hottest(0.05, 3)); !slices.Equal(hot, []string{"x", "y"}) {
-		t.Errorf("hot are %v", hot)
+func TestHottest(t *testing.T) {
+	simple := map[string]float64{"a/A.x a/A.main": 60, "a/A.y a/A.main": 30, "a/A.y a/A.other": 6, "a/A.z a/A.main": 4}
+	spread := map[string]float64{
+		"java/X.a c/Lib.f a/A.own a/A.main": 12, "java/X.b c/Lib.f a/A.own a/A.main": 12, "java/X.c a/A.own a/A.main": 12, "java/X.hot a/A.two": 30,
+		"a/A.two": 2, "java/X.idle": 12, "": 100,
 	}
-	if hot := names(counts.hottest(0.9, 1)); !slices.Equal(hot, []string{"x"}) {
-		t.Errorf("if none is hot enough: %v", hot)
+	for name, tt := range map[string]struct {
+		weights map[string]float64
+		share   float64
+		few     int
+		want    string
+	}{
+		"above a share":                         {simple, 0.05, 3, "x 0.60, y 0.36"},
+		"none is hot enough":                    {simple, 0.9, 1, "x 0.60"},
+		"all are":                               {simple, 0.01, 1, "x 0.60, y 0.36, z 0.04"},
+		"time in libraries is the own method's": {spread, 0.2, 3, "own and libraries 0.45, hot 0.38"},
+		"nothing has so much":                   {spread, 0.9, 2, "hot 0.38, a 0.15"},
+	} {
+		look := tallyFor(tt.weights)
+		var got []string
+		for _, s := range look.hottest(tt.share, tt.few) {
+			libraries := ""
+			if s.isOwner {
+				libraries = " and libraries"
+			}
+			got = append(got, fmt.Sprintf("%s%s %.2f", s.top.method.Name, libraries, look.share(s).Part))
+		}
+		if strings.Join(got, ", ") != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
 	}
-	if hot := names(counts.hottest(0.01, 1)); len(hot) != 3 {
-		t.Errorf("if all are: %v", hot)
-	}
-	share := counts.share(ref("a/A", "y", "()V"))
+	share := tallyFor(simple).share(&spot{top: newNode(ref("a/A", "y", "()V"))})
 	if share.Part != 0.36 || share.Low > 0.28 || share.Low < 0.25 || share.High < 0.44 || share.High > 0.48 {
 		t.Errorf("the share of y is %+v", share)
+	}
+}
+
+func TestPathsOfAnOwner(t *testing.T) {
+	look := tallyFor(map[string]float64{"java/X.a c/Lib.f a/A.own a/A.main": 10, "java/X.b a/A.own a/B.run": 5, "a/A.own": 1, "java/X.a a/A.main": 7})
+	s := &spot{top: newNode(ref("a/A", "own", "()V")), isOwner: true}
+	look.feed(s)
+	if s.top.weight != 16 || s.samples != 16 || s.top.entries != 1 || s.top.callers[ref("a/A", "main", "()V")].weight != 10 || s.top.callers[ref("a/B", "run", "()V")].weight != 5 {
+		t.Errorf("%+v, %d samples", s.top, s.samples)
 	}
 }
 
@@ -218,7 +248,7 @@ func TestOwnersHaveTheTimeOfTheirLibraries(t *testing.T) {
 	look := tallyFor(map[string]float64{
 		"java/util/List.add a/A.fill a/A.main": 30, "c/Lib.put a/A.fill a/A.main": 20, "a/A.main": 10, "c/Lib.run": 39, "c/Lib.put a/A.rare": 1,
 	})
-	s.owners.add(look, func(class string) bool { return class == "a/A" })
+	s.owners.add(look)
 	s.samples = look.count
 	var got []string
 	for _, o := range s.ownerResults() {

@@ -230,6 +230,9 @@ func (r Row) Marks(c *rootcause.Climb) (marks []string) {
 
 // Facts describes a hot spot.
 func Facts(s *rootcause.Spot) (facts []string) {
+	if s.Libraries {
+		facts = append(facts, "with the libraries that it calls")
+	}
 	if s.Kind != "" {
 		facts = append(facts, format.Printable(s.Kind))
 	}

@@ -38,6 +38,7 @@ type owner struct {
 
 type hotSpot struct {
 	Method  int                 `json:"method"`
+	Whole   bool                `json:"withLibraries,omitempty"`
 	Share   [3]float64          `json:"share"` // part, low, high
 	Kind    string              `json:"kind,omitempty"`
 	Line    int                 `json:"line,omitempty"`
@@ -83,7 +84,7 @@ func NewRootCause(c *rootcause.Climb) *RootCause {
 	for i := range c.Spots {
 		s := &c.Spots[i]
 		spot := hotSpot{
-			Method: s.Method, Share: shareBounds(s.Share), Kind: s.Kind, Line: s.Line, From: s.From, Until: s.Until,
+			Method: s.Method, Whole: s.Libraries, Share: shareBounds(s.Share), Kind: s.Kind, Line: s.Line, From: s.From, Until: s.Until,
 			Above: s.Above, Own: s.Own, Callers: callerList([]caller{}, s.Callers, -1),
 		}
 		if found := callers.CauseOf(c, s); found.By != nil {

@@ -26,6 +26,8 @@ const (
 	mostOwn    = 25
 	// mostLeft is how many methods are named that got no hook for one reason.
 	mostLeft = 3
+	// leastOutside is the part of the samples without a Java method from which on it is written.
+	leastOutside = 0.01
 	// wideShare is the width from which on the interval of a share is written.
 	wideShare = 0.03
 )
@@ -65,6 +67,9 @@ func (r *rootCauseReport) header() {
 	r.say("searched for %s%s", format.Duration(c.Took), when)
 	r.say("%s among %s in %s (%s)", format.Count(len(c.Spots), "hot spot", "hot spots"),
 		format.Count(c.Sampled.Samples, "sample of running threads", "samples of running threads"), format.Duration(c.Sampled.Over), format.Printable(c.Sampled.By))
+	if c.Sampled.Outside >= leastOutside {
+		r.say("besides, %s of all samples have no Java method on the stack: GC, compilers and native threads, which sonde hot shows", shareText(c.Sampled.Outside, 1))
+	}
 	r.say("%s", format.Printable(c.Own.String()))
 	if c.Sampled.Biased {
 		r.say("biased: threads were sampled at safepoints only, so the hot method may be a neighbour of the one named")
@@ -79,14 +84,11 @@ func (r *rootCauseReport) owners() {
 	r.heading("Own methods, with the time in them and in the libraries that they call")
 	t := &table{columns: format.Columns(">SHARE", ">95 %", "METHOD", "MOST OF IT IN")}
 	for _, o := range r.found.Owners {
-		name, in := "(no own method on the stack)", "the JVM itself and native threads"
+		name, in := "(no own method on the stack)", r.brief(o.In)
 		if o.Method >= 0 {
 			name = r.names[o.Method]
 		}
-		if o.In >= 0 {
-			in = r.brief(o.In)
-		}
-		if o.In >= 0 && o.In == o.Method {
+		if o.In == o.Method {
 			in = "itself"
 		}
 		t.rows = append(t.rows, []string{shareText(o.Share.Part, 1), rangeText(o.Share), name, fmt.Sprintf("%s %s", in, shareText(o.InPart, 1))})
