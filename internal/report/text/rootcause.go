@@ -18,6 +18,8 @@ import (
 const (
 	// mostBranches is how many callers are named where a call path splits.
 	mostBranches = 5
+	// mostOwners is how many own methods are written.
+	mostOwners = 10
 	// mostListed is how many methods of the caller list are written.
 	mostListed = 40
 	// mostOnPath is how many methods of the path to a cause are named, and mostOwn of the own
@@ -83,7 +85,7 @@ func (r *rootCauseReport) owners() {
 	}
 	r.heading("Own methods, with the time in them and in the libraries that they call")
 	t := &table{columns: format.Columns(">SHARE", ">95 %", "METHOD", "MOST OF IT IN")}
-	for _, o := range r.found.Owners {
+	for _, o := range r.found.Owners[:min(len(r.found.Owners), mostOwners)] {
 		name, in := "(no own method on the stack)", r.brief(o.In)
 		if o.Method >= 0 {
 			name = r.names[o.Method]
@@ -94,6 +96,9 @@ func (r *rootCauseReport) owners() {
 		t.rows = append(t.rows, []string{shareText(o.Share.Part, 1), rangeText(o.Share), name, fmt.Sprintf("%s %s", in, shareText(o.InPart, 1))})
 	}
 	r.fitTable(t, cutEnd, "95 %")
+	if more := len(r.found.Owners) - mostOwners; more > 0 {
+		r.line("… and %s; the page and the JSON have them all", format.Count(more, "more method", "more methods"))
+	}
 }
 
 // causes describes each hot spot and its cause.
