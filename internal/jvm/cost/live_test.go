@@ -63,6 +63,9 @@ func checkCollection(t *testing.T, program *jvmtest.Running, pid int, known Know
 	if err != nil {
 		t.Fatal(err)
 	}
+	if compiled, is := before.Compiled(); is != known.VMThread || (compiled > 0) != known.Compilers {
+		t.Errorf("compilers have worked for %v, %t, with %+v", compiled, is, known)
+	}
 	cost := before.Until(after)
 	if cost.Known != known {
 		t.Errorf("known %+v, want %+v", cost.Known, known)

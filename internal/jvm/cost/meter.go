@@ -118,7 +118,8 @@ type Reading struct {
 }
 
 // Compiled returns the processor time that the current compiler threads have used since
-// they started; false where it was not read.
+// they started; false where it was not read. It is 0 for a JVM without such threads, which
+// interprets all code.
 func (r Reading) Compiled() (time.Duration, bool) {
 	var worked time.Duration
 	for _, t := range r.threads {
@@ -126,7 +127,7 @@ func (r Reading) Compiled() (time.Duration, bool) {
 			worked += t.cpu
 		}
 	}
-	return worked, r.Known.Compilers
+	return worked, r.Known.Compilers || r.Known.VMThread
 }
 
 // A Cost is what happened in a JVM between two readings.
