@@ -88,6 +88,18 @@ func (p *Program) One(command string, arguments ...any) (float64, error) {
 	return numbers[0], nil
 }
 
+// Progress asks a program that works in rounds (bench/walk/java/Paced.java) how far it is.
+func (p *Program) Progress() (Progress, error) {
+	numbers, err := p.Ask("now")
+	if err == nil && len(numbers) != 2 {
+		err = fmt.Errorf("the Java program answered \"now\" by %d numbers", len(numbers))
+	}
+	if err != nil {
+		return Progress{}, err
+	}
+	return Progress{Done: numbers[0], CPU: time.Duration(numbers[1])}, nil
+}
+
 // Await skips lines, such as agents print, up to the answer to a command, and returns its
 // numbers.
 func (p *Program) Await(command string) ([]float64, error) {

@@ -126,14 +126,8 @@ func prepareH2(jdk jvmtest.JDK, folder string) (starter, error) {
 			return nil, err
 		}
 		p.done = func() (float64, error) {
-			numbers, err := p.Ask("now")
-			if err == nil && len(numbers) != 2 {
-				err = fmt.Errorf("the program answered by %d numbers", len(numbers))
-			}
-			if err != nil {
-				return 0, err
-			}
-			return numbers[0], nil
+			progress, err := p.Program.Progress()
+			return progress.Done, err
 		}
 		return p, nil
 	}, nil

@@ -33,26 +33,8 @@ func (s subject) start(jdk jvmtest.JDK, classes string) (*harness.Program, error
 	return harness.Start(jdk, append(arguments, s.operations...)...)
 }
 
-// A paced is a program that reports how far it is.
-type paced struct{ *harness.Program }
-
-// Progress asks the program.
-func (p paced) Progress() (harness.Progress, error) {
-	numbers, err := p.Ask("now")
-	if err != nil {
-		return harness.Progress{}, err
-	}
-	if len(numbers) != 2 {
-		return harness.Progress{}, fmt.Errorf("the program answered by %d numbers", len(numbers))
-	}
-	return harness.Progress{Done: numbers[0], CPU: time.Duration(numbers[1])}, nil
-}
-
-func startPair(ctx context.Context, jdk jvmtest.JDK, s subject, classes string) (*harness.Pair[paced], error) {
-	return harness.StartPair(ctx, func(string) (paced, error) {
-		program, err := s.start(jdk, classes)
-		return paced{program}, err
-	})
+func startPair(ctx context.Context, jdk jvmtest.JDK, s subject, classes string) (*harness.Pair[*harness.Program], error) {
+	return harness.StartPair(ctx, func(string) (*harness.Program, error) { return s.start(jdk, classes) })
 }
 
 // A figure is what one course showed.
@@ -73,7 +55,7 @@ type result struct {
 
 // A turn is a program's way through all phases.
 type turn struct {
-	*harness.Pair[paced]
+	*harness.Pair[*harness.Program]
 	result *result
 	before harness.Span // when it was last left alone
 }
