@@ -111,6 +111,11 @@ bench-startup: setup ## what a pack adds to the start of Tomcat and JRuby, compa
 	@.ci/setup live asm jruby
 	$(GO) run ./bench/startup -write
 
+.PHONY: bench-see
+bench-see: setup ## whether the kernel's samples agree with async-profiler's, and what they cost H2
+	@.ci/setup live jruby asyncprofiler
+	$(GO) run ./bench/see -write
+
 .PHONY: fuzz
 fuzz: setup ## every fuzz target in turn, FUZZTIME=30s each
 	@for package in $$($(GO) list ./...); do \
