@@ -20,6 +20,7 @@ import (
 // Bounds of what is read of a program's files.
 const (
 	mostEntries = 2000    // of the class path
+	mostNames   = 1 << 20 // in the directories of jars
 	mostFiles   = 100_000 // in the folders of classes
 	deepest     = 24      // folders in folders
 	mostWebApps = 200
@@ -48,6 +49,7 @@ type guess struct {
 	packages map[string]bool // with slashes
 	from     []string
 	files    int // that may still be looked at
+	names    int // that the directories of jars have had
 }
 
 // A jar is what its directory shows.
@@ -89,7 +91,7 @@ func isJar(name string) bool {
 // when the main one is known.
 func (g *guess) readJars() {
 	queue := slices.Clone(g.jvm.ClassPath)
-	for i := 0; i < len(queue) && i < mostEntries; i++ {
+	for i := 0; i < len(queue) && i < mostEntries && g.names < mostNames; i++ {
 		switch name := queue[i]; {
 		case path.Base(name) == "*":
 			queue = append(queue, g.jarsIn(path.Dir(name))...)
@@ -159,6 +161,7 @@ func (g *guess) readJar(name string) (more []string) {
 		}
 	}
 	one.isMain = one.isMain || g.main != "" && slices.Contains(index.Names, g.main+".class")
+	g.names += len(index.Names)
 	for _, entry := range index.Names {
 		one.add(entry)
 	}
