@@ -88,20 +88,6 @@ func (r *runningSonde) await(t *testing.T, begin string) {
 	}
 }
 
-// said reports whether a line of stderr that nobody has awaited begins with a text.
-func (r *runningSonde) said(begin string) bool {
-	for {
-		select {
-		case line := <-r.lines:
-			if strings.HasPrefix(line, begin) {
-				return true
-			}
-		default:
-			return false
-		}
-	}
-}
-
 // startSonde starts a command and waits until it says that its hooks are in.
 func startSonde(t *testing.T, args ...string) *runningSonde {
 	t.Helper()
