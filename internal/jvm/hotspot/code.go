@@ -16,6 +16,8 @@ type codeCache struct {
 	blobs  map[uint64]*blob // by their begin
 	byPC   map[uint64]*blob
 	seen   map[uint64]sighting // all code that was there at the begin of a round, by its begin
+	recent []uint64            // code that has come in this round; the JVM may not have completed it
+	tables int                 // bytes of all tables
 }
 
 // A sighting is code, and a round at whose begin it was there.
@@ -36,11 +38,12 @@ type codeHeap struct {
 const (
 	mostHeaps = 16
 	mostBlobs = 100_000 // and as many addresses in code
-	// mostSegments bounds the segments of a heap. There are 2 million in the largest one that HotSpot permits.
+	// mostSegments bounds the segments of all heaps. HotSpot permits as many.
 	mostSegments = 16 << 20
-	// mostTable bounds the tables of one compiled method.
-	mostTable = 8 << 20
-	freeBlock = 0xFF
+	// mostTable bounds a table of one compiled method, and mostTables those of all.
+	mostTable  = 4 << 20
+	mostTables = 256 << 20
+	freeBlock  = 0xFF
 )
 
 // begin starts a round: it reads which heaps there are, and what is free in them.
@@ -62,22 +65,26 @@ func (c *codeCache) begin() error {
 			addresses = append(addresses, heap)
 		}
 	}
-	if c.blobs == nil || len(c.blobs) > mostBlobs || len(c.byPC) > mostBlobs {
-		c.blobs, c.byPC = map[uint64]*blob{}, map[uint64]*blob{}
+	if c.blobs == nil || len(c.blobs) > mostBlobs || len(c.byPC) > mostBlobs || c.tables > mostTables {
+		c.blobs, c.byPC, c.tables = map[uint64]*blob{}, map[uint64]*blob{}, 0
 	}
 	if c.seen == nil || len(c.seen) > mostBlobs {
 		c.seen = map[uint64]sighting{}
 	}
 	before := c.heaps
 	c.heaps = make([]codeHeap, 0, len(addresses))
+	c.sight(c.recent)
+	c.recent = nil
+	var all uint64
 	for _, heap := range addresses {
 		low, _ := c.memory.u64(heap + l.heapMemory.offset + l.spaceLow.offset)
 		high, _ := c.memory.u64(heap + l.heapMemory.offset + l.spaceHigh.offset)
 		segments, _ := c.memory.u64(heap + l.heapSegments.offset + l.spaceLow.offset)
 		shift, ok := c.memory.u32(heap + l.heapSegmentSize.offset)
-		if !ok || shift > 20 || high < low || (high-low)>>shift > mostSegments {
+		if !ok || shift > 20 || high < low || (high-low)>>shift > mostSegments-all {
 			return errNoTables
 		}
+		all += (high - low) >> shift
 		h := codeHeap{low: low, high: high, segments: segments, shift: uint(shift)}
 		h.blocks[0] = c.memory.bytes(segments, int((high-low)>>shift))
 		for i := range before {
@@ -93,11 +100,11 @@ func (c *codeCache) begin() error {
 
 // look finds the code that has come since the round before.
 func (c *codeCache) look(h *codeHeap) {
-	const atOnce = 256 // bytes, and blocks
+	const chunk = 256
 	now, before := h.blocks[0], h.blocks[1]
 	var found []uint64
-	for at := 0; at < len(now); at += atOnce {
-		end := min(at+atOnce, len(now))
+	for at := 0; at < len(now) && len(found) < mostBlobs; at += chunk {
+		end := min(at+chunk, len(now))
 		if end <= len(before) && bytes.Equal(now[at:end], before[at:end]) {
 			continue
 		}
@@ -107,7 +114,14 @@ func (c *codeCache) look(h *codeHeap) {
 			}
 		}
 	}
-	for all := range slices.Chunk(found[:min(len(found), mostBlobs)], atOnce) {
+	c.sight(found)
+	c.recent = append(c.recent, found...)
+}
+
+// sight remembers what code is there.
+func (c *codeCache) sight(found []uint64) {
+	const atOnce = 256
+	for all := range slices.Chunk(found, atOnce) {
 		records := make([]byte, len(all)*int(c.layout.sizeOfNMethod))
 		var parts []Part
 		for part := range slices.Chunk(records, int(c.layout.sizeOfNMethod)) {
@@ -243,9 +257,9 @@ type blob struct {
 	usable  bool // in that pass
 
 	loaded   bool
-	pcs      []pcDesc
+	pcs      []byte // descriptions of addresses, in their order
 	scopes   []byte
-	metadata []byte
+	metadata []byte // addresses of methods and classes
 }
 
 // hasScopes reports whether the code is that of a method.
@@ -265,13 +279,6 @@ type identity struct {
 	nameAt      uint64
 	method      uint64
 	id          uint64
-}
-
-// A pcDesc says in which scope an address is.
-type pcDesc struct {
-	offset uint32
-	scope  uint32
-	flags  uint32
 }
 
 // identify returns what tells code from other code.
@@ -374,39 +381,35 @@ func (c *codeCache) load(b *blob) {
 		metadata, metadataEnd = mutable+r.u(l.blobRelocation), mutable+r.u(l.blobMutableSize)
 	}
 	table := func(from, to uint64) []byte {
-		if from == 0 || to <= from || to-from > mostTable {
+		if from == 0 || to <= from || to-from > mostTable || c.tables > mostTables {
 			return nil
 		}
+		c.tables += int(to - from)
 		return c.memory.bytes(from, int(to-from))
 	}
-	b.scopes, b.metadata = table(scopes, scopesEnd), table(metadata, metadataEnd)
-	raw, step := table(pcs, pcsEnd), int(l.sizeOfPC)
-	for ; len(raw) >= step; raw = raw[step:] {
-		r := record(raw[:step])
-		b.pcs = append(b.pcs, pcDesc{offset: uint32(r.u(l.pcOffset)), scope: uint32(r.u(l.pcScope)), flags: uint32(r.u(l.pcFlags))})
-	}
-	// The first is a limit with the offset -1, and not in order.
-	if len(b.pcs) > 0 && int32(b.pcs[0].offset) < 0 {
-		b.pcs = b.pcs[1:]
-	}
+	b.scopes, b.metadata, b.pcs = table(scopes, scopesEnd), table(metadata, metadataEnd), table(pcs, pcsEnd)
 	if !c.isUnchanged(b) {
-		b.pcs, b.scopes, b.metadata = nil, nil, nil // of something else
+		b.scopes, b.metadata, b.pcs = nil, nil, nil // of something else
 	}
 }
 
-// desc returns the description of a return address; of the one after an address in between if
-// exact is false.
-func (c *codeCache) desc(b *blob, pc uint64, exact bool) *pcDesc {
+// desc returns the scope of a return address; if exact is false, that of the next described address after
+// an address.
+func (c *codeCache) desc(b *blob, pc uint64, exact bool) (scope uint32, ok bool) {
 	c.load(b)
-	offset := uint32(pc - b.codeBegin)
+	l, step := c.layout, int(c.layout.sizeOfPC)
+	at := func(i int) record { return b.pcs[i*step:][:step] }
+	offset := int32(pc - b.codeBegin)
 	if !exact {
 		offset++
 	}
-	i := sort.Search(len(b.pcs), func(i int) bool { return b.pcs[i].offset >= offset })
-	if i == len(b.pcs) || exact && b.pcs[i].offset != offset {
-		return nil
+	// The first has the offset -1.
+	count := len(b.pcs) / step
+	i := sort.Search(count, func(i int) bool { return int32(at(i).u(l.pcOffset)) >= offset })
+	if i == count || exact && int32(at(i).u(l.pcOffset)) != offset {
+		return 0, false
 	}
-	return &b.pcs[i]
+	return uint32(at(i).u(l.pcScope)), true
 }
 
 // A scope is a method, and the position in it, that an address in compiled code belongs to.
@@ -418,10 +421,9 @@ type scope struct {
 // mostInlined bounds the methods that are inlined into each other.
 const mostInlined = 1000
 
-// scopesAt returns the methods that an address belongs to, the innermost first.
-func (c *codeCache) scopesAt(b *blob, d *pcDesc) (all []scope) {
+// scopesAt returns the methods of a scope, the innermost first.
+func (c *codeCache) scopesAt(b *blob, offset uint32) (all []scope) {
 	c.load(b)
-	offset := d.scope
 	for range mostInlined {
 		if offset == 0 || uint64(offset) >= uint64(len(b.scopes)) {
 			return all

@@ -26,8 +26,7 @@ type layout struct {
 	sizeOfBlock                   uint64
 
 	// Compiled methods.
-	nmMethod, nmLevel, nmID, nmState  *field
-	nmEntryBCI, nmOrigPC              *field
+	nmMethod, nmLevel, nmID, nmOrigPC *field
 	nmVerified, nmVerifiedOffset      *field // an address, then an offset
 	nmMetadata, nmScopesPCs, nmPCsEnd *field // offsets
 	nmScopesBegin, nmScopesOffset     *field // an address on 11 to 22, otherwise an offset
@@ -44,15 +43,13 @@ type layout struct {
 	klassName                              *field
 	symbolLength, symbolBody               *field
 	sizeOfConst, sizeOfPool, sizeOfPC      uint64
-	pcOffset, pcScope, pcFlags             *field
+	pcOffset, pcScope                      *field
 	wrapperAnchor                          *field
 	anchorSP, anchorFP, anchorPC           *field
-	interpreter, stubBuffer, stubLimit     *field
 	callStubReturn                         *field
-	continuationReturn                     *field
 	threadList, threadNext                 *field // before 12
 	threads, threadsLength, threadsEntries *field // since 12
-	threadOS, threadState, osID            *field
+	threadOS, osID                         *field
 	threadAnchor, threadContinuation       *field
 	threadPending, threadObject            *field
 	klassPool                              *field
@@ -99,7 +96,7 @@ func newLayout(memory space, t *tables) (*layout, error) {
 		sizeOfBlock: size("HeapBlock"),
 
 		nmMethod: need("nmethod::_method", "CompiledMethod::_method"), nmLevel: need("nmethod::_comp_level"),
-		nmID: need("nmethod::_compile_id"), nmState: need("nmethod::_state"), nmEntryBCI: need("nmethod::_entry_bci"), nmOrigPC: need("nmethod::_orig_pc_offset"),
+		nmID: need("nmethod::_compile_id"), nmOrigPC: need("nmethod::_orig_pc_offset"),
 		nmVerified: maybe("nmethod::_verified_entry_point"), nmVerifiedOffset: maybe("nmethod::_verified_entry_offset"),
 		nmMetadata: maybe("nmethod::_metadata_offset"), nmScopesPCs: need("nmethod::_scopes_pcs_offset"), nmPCsEnd: maybe("nmethod::_dependencies_offset"),
 		nmScopesBegin: maybe("CompiledMethod::_scopes_data_begin"), nmScopesOffset: maybe("nmethod::_scopes_data_offset"),
@@ -112,14 +109,13 @@ func newLayout(memory space, t *tables) (*layout, error) {
 		poolHolder: need("ConstantPool::_pool_holder"), poolLength: need("ConstantPool::_length"),
 		klassName: need("Klass::_name"), symbolLength: need("Symbol::_length"), symbolBody: need("Symbol::_body", "Symbol::_body[0]"),
 		sizeOfConst: size("ConstMethod"), sizeOfPool: size("ConstantPool"), sizeOfPC: size("PcDesc"),
-		pcOffset: need("PcDesc::_pc_offset"), pcScope: need("PcDesc::_scope_decode_offset"), pcFlags: need("PcDesc::_flags"),
+		pcOffset: need("PcDesc::_pc_offset"), pcScope: need("PcDesc::_scope_decode_offset"),
 		wrapperAnchor: need("JavaCallWrapper::_anchor"),
 		anchorSP:      need("JavaFrameAnchor::_last_Java_sp"), anchorFP: maybe("JavaFrameAnchor::_last_Java_fp"), anchorPC: need("JavaFrameAnchor::_last_Java_pc"),
-		interpreter: need("AbstractInterpreter::_code"), stubBuffer: need("StubQueue::_stub_buffer"), stubLimit: need("StubQueue::_buffer_limit"),
-		callStubReturn: need("StubRoutines::_call_stub_return_address"), continuationReturn: maybe("ContinuationEntry::_return_pc"),
-		threadList: maybe("Threads::_thread_list"), threadNext: maybe("JavaThread::_next"),
+		callStubReturn: need("StubRoutines::_call_stub_return_address"),
+		threadList:     maybe("Threads::_thread_list"), threadNext: maybe("JavaThread::_next"),
 		threads: maybe("ThreadsSMRSupport::_java_thread_list"), threadsLength: maybe("ThreadsList::_length"), threadsEntries: maybe("ThreadsList::_threads"),
-		threadOS: need("JavaThread::_osthread", "Thread::_osthread"), threadState: need("JavaThread::_thread_state"), osID: need("OSThread::_thread_id"),
+		threadOS: need("JavaThread::_osthread", "Thread::_osthread"), osID: need("OSThread::_thread_id"),
 		threadAnchor: need("JavaThread::_anchor"), threadContinuation: maybe("JavaThread::_cont_entry"),
 		threadPending: maybe("JavaThread::_current_pending_monitor", "Thread::_current_pending_monitor"), threadObject: need("JavaThread::_threadObj"),
 		klassPool: need("InstanceKlass::_constants"), klassFields: maybe("InstanceKlass::_fields"), klassFieldStream: maybe("InstanceKlass::_fieldinfo_stream"),

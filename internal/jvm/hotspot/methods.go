@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
 )
@@ -16,6 +15,7 @@ type methods struct {
 	layout *layout
 	known  map[uint64]*method
 	names  map[jfr.Method]*jfr.Method // samples share their methods
+	size   int                        // bytes of all that is known
 	parts  []Part                     // used again
 	now    []byte
 }
@@ -49,13 +49,14 @@ type line struct{ bci, line int }
 
 const (
 	mostMethods    = 200_000
+	mostBytes      = 256 << 20
 	accessNative   = 0x0100
 	hasLineNumbers = 1
 )
 
 func (m *methods) begin() {
-	if m.known == nil || len(m.known) > mostMethods {
-		m.known, m.names = map[uint64]*method{}, map[jfr.Method]*jfr.Method{}
+	if m.known == nil || len(m.known) > mostMethods || m.size > mostBytes {
+		m.known, m.names, m.size = map[uint64]*method{}, map[jfr.Method]*jfr.Method{}, 0
 	}
 }
 
@@ -128,11 +129,26 @@ func (r *reading) symbol(at uint64) string {
 	return text
 }
 
-// isName rejects what cannot be the name or descriptor of a class or method. Class files have names in
-// a form of UTF-8 in which some characters are different.
+// isName rejects what cannot be the name or descriptor of a class or method: control characters, dots, and
+// what is not in the form of UTF-8 that class files have, with one to three bytes for a character.
 func isName(text string) bool {
-	return text != "" && !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7F || r == '.' }) &&
-		(utf8.ValidString(text) || strings.ContainsAny(text, "\xED\xC0"))
+	for i := 0; i < len(text); i++ {
+		more := 0
+		switch c := text[i]; {
+		case c < ' ', c == '.', c == 0x7F, c >= 0x80 && c < 0xC0, c >= 0xF0:
+			return false
+		case c >= 0xE0:
+			more = 2
+		case c >= 0xC0:
+			more = 1
+		}
+		for range more {
+			if i++; i == len(text) || text[i]&0xC0 != 0x80 {
+				return false
+			}
+		}
+	}
+	return text != ""
 }
 
 // constant reads a name from a constant pool.
@@ -141,6 +157,9 @@ func (r *reading) constant(pool, index uint64) string {
 }
 
 func (m *methods) read(address uint64) *method {
+	if m.size > mostBytes {
+		return nil
+	}
 	l := m.layout
 	r := reading{memory: m.memory, layout: l}
 	access := r.field(address, &field{offset: l.methodFlags.offset, size: 2})
@@ -149,7 +168,7 @@ func (m *methods) read(address uint64) *method {
 	name, signature := r.field(body, l.constName), r.field(body, l.constSignature)
 	found := &method{body: body, codeSize: r.field(body, l.constCodeSize)}
 	holder, length := r.field(pool, l.poolHolder), r.field(pool, l.poolLength)
-	if r.failed || body%8 != 0 || length > 65_536 || name >= length || signature >= length {
+	if r.failed || body%8 != 0 || found.codeSize > 65_535 || length > 65_536 || name >= length || signature >= length {
 		return nil
 	}
 	class := r.symbol(r.field(holder, l.klassName))
@@ -165,6 +184,7 @@ func (m *methods) read(address uint64) *method {
 		m.names[info] = shared
 	}
 	found.info, found.proof = shared, r.proof
+	m.size += 3 * len(r.proof.bytes)
 	return found
 }
 
@@ -175,6 +195,7 @@ func (m *methods) line(of *method, bci int) int {
 		of.loaded = true
 		if of.hasLines {
 			of.lines = m.readLines(of)
+			m.size += 16 * len(of.lines)
 		}
 	}
 	i, exact := slices.BinarySearchFunc(of.lines, bci, func(l line, bci int) int { return l.bci - bci })

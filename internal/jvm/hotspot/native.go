@@ -29,16 +29,18 @@ const libjvm = "libjvm.so"
 type natives struct {
 	libraries Libraries
 	names     map[jfr.Method]*jfr.Method // samples share their methods
+	size      int                        // bytes of the names
 }
 
 func (n *natives) method(m *Mapped, pc uint64) *jfr.Method {
 	named := jfr.Method{Class: m.Name, Name: m.Library.Symbol(pc - m.Bias)}
 	known := n.names[named]
 	if known == nil {
-		if n.names == nil || len(n.names) > mostMethods {
-			n.names = map[jfr.Method]*jfr.Method{}
+		if n.names == nil || len(n.names) > mostMethods || n.size > mostBytes {
+			n.names, n.size = map[jfr.Method]*jfr.Method{}, 0
 		}
 		known = &named
+		n.size += len(named.Name)
 		n.names[named] = known
 	}
 	return known

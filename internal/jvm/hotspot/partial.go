@@ -8,13 +8,10 @@ import (
 // partial leaves a compiled method that was interrupted while its frame was not yet, or no longer,
 // complete. known is false if the frame is complete.
 func (w *walk) partial(b *blob, pc uint64) (up, known bool, end End) {
-	state := completeFrame
 	if w.machine.link >= 0 {
-		state = w.partialARM64(b, pc)
-	} else {
-		state = w.partialAMD64(b, pc)
+		return w.partialARM64(b, pc)
 	}
-	switch state {
+	switch w.partialAMD64(b, pc) {
 	case noFrame:
 		up, end = w.frameless(b)
 	case savedPointer:
@@ -211,14 +208,90 @@ func (w *walk) savedPointer(b *blob) (uint64, bool) {
 	return 0, false
 }
 
-func (w *walk) partialARM64(b *blob, pc uint64) frameState {
-	if pc < b.complete {
-		return noFrame
+// partialARM64 leaves a frame as partial does. While a frame is made or removed, the return address is in
+// a register; only the size of what is on the stack changes.
+func (w *walk) partialARM64(b *blob, pc uint64) (up, known bool, end End) {
+	size := uint64(0)
+	switch {
+	case pc < b.entry || b.frame == 0:
+	case pc < b.complete && b.complete-b.entry <= mostPrologue:
+		var ok bool
+		if size, ok = prologueARM64(w.memory.bytes(b.entry, int(pc-b.entry))); !ok {
+			return false, true, UnknownCode
+		}
+	default:
+		code := w.memory.bytes(pc-4, 20)
+		if code == nil || !epilogueARM64(code) {
+			return false, false, UnknownCode
+		}
+		if add, ok := addARM64(binary.LittleEndian.Uint32(code[4:])); ok {
+			size = add
+		}
 	}
-	if code := w.memory.bytes(pc, 4); bytes.Equal(code, []byte{0xc0, 0x03, 0x5f, 0xd6}) { // ret
-		return noFrame
+	link := w.strip(w.regs.Values[w.machine.link])
+	if !w.returnsTo(link, nil) {
+		return false, true, UnknownCode
 	}
-	return completeFrame
+	return w.move(link, w.sp()+size, w.fp()), true, UnknownCode
+}
+
+// Instructions of arm64, and what is fixed in them.
+const (
+	subSP, subSPMask         = 0xd10003ff, 0xff8003ff // sub sp, sp, n
+	addSP, addSPMask         = 0x910003ff, 0xff8003ff // add sp, sp, n
+	pushFP, pushFPMask       = 0xa9807bfd, 0xffc07fff // stp fp, lr, [sp, n]!
+	loadFP, loadFPMask       = 0xa9407bfd, 0xffc07fff // ldp fp, lr, [sp, n]
+	popFP, popFPMask         = 0xa8c07bfd, 0xffc07fff // ldp fp, lr, [sp], n
+	subSPFrom, subSPFromMask = 0xcb2063ff, 0xffe0ffff // sub sp, sp, x
+	loadPoll, loadPollMask   = 0xf9400388, 0xffc003ff // ldr x8, [x28, n]
+	comparePoll              = 0xeb2863ff             // cmp sp, x8
+	branchPoll, branchMask   = 0x54000008, 0xff00001f // b.hi
+	ret                      = 0xd65f03c0
+)
+
+// prologueARM64 returns how much instructions that make a frame have put on the stack. It fails if it cannot know.
+func prologueARM64(code []byte) (size uint64, ok bool) {
+	for ; len(code) >= 4; code = code[4:] {
+		switch i := binary.LittleEndian.Uint32(code); {
+		case i&subSPMask == subSP:
+			size += immediateARM64(i)
+		case i&pushFPMask == pushFP:
+			size -= uint64(int64(i<<10) << 32 >> 57 * 8) // a signed number of seven bits
+		case i&subSPFromMask == subSPFrom:
+			return 0, false
+		}
+	}
+	return size, len(code) == 0
+}
+
+// immediateARM64 returns the number that add and sub have.
+func immediateARM64(i uint32) uint64 {
+	n := uint64(i >> 10 & 0xfff)
+	if i>>22&1 != 0 {
+		n <<= 12
+	}
+	return n
+}
+
+func addARM64(i uint32) (uint64, bool) { return immediateARM64(i), i&addSPMask == addSP }
+
+// epilogueARM64 reports whether the second instruction of some code is one of those after fp and lr were loaded: add sp,
+// a poll for safepoints, and ret.
+func epilogueARM64(code []byte) bool {
+	before, code := binary.LittleEndian.Uint32(code), code[4:]
+	if before&loadFPMask == loadFP || before&popFPMask == popFP {
+		return true
+	}
+	for ; len(code) >= 4; code = code[4:] {
+		switch i := binary.LittleEndian.Uint32(code); {
+		case i == ret:
+			return true
+		case i&loadPollMask == loadPoll, i == comparePoll, i&branchMask == branchPoll:
+		default:
+			return false
+		}
+	}
+	return false
 }
 
 // isAfterCall reports whether the instruction before an address is a call of some code; of any code if called is nil.

@@ -115,13 +115,13 @@ func (t *table) value(name string) (uint64, bool) {
 func (t *table) each(f func(entry) bool) error {
 	at, ok := t.value(t.list)
 	stride, has := t.value(t.entry + "ArrayStride")
-	if !ok || !has || stride == 0 || stride > mostStride {
+	if !ok || !has || stride < 8 || stride > mostStride {
 		return errNoTables
 	}
 	e := entry{data: make([]byte, stride)}
 	for _, column := range t.columns {
 		offset, ok := t.value(t.entry + column)
-		if !ok || offset+8 > stride {
+		if !ok || offset > stride-8 {
 			return errNoTables
 		}
 		e.offsets = append(e.offsets, offset)

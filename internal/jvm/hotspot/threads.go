@@ -24,7 +24,7 @@ type Thread struct {
 // the thread is.
 type anchor struct{ sp, fp, pc uint64 }
 
-const mostThreads = 100_000
+const mostThreads = 50_000
 
 // Threads lists the Java threads. The list is not a snapshot: threads come and go meanwhile.
 func (w *Walker) Threads() (all []Thread) {
@@ -35,7 +35,9 @@ func (w *Walker) Threads() (all []Thread) {
 			return nil
 		}
 		next, _ := w.memory.u64(l.threadList.address)
-		for len(all) < mostThreads && next != 0 {
+		seen := map[uint64]bool{}
+		for len(all) < mostThreads && next != 0 && !seen[next] {
+			seen[next] = true
 			t, r := w.thread(next)
 			if r == nil {
 				break
@@ -85,6 +87,18 @@ func (w *Walker) thread(address uint64) (Thread, record) {
 	return t, r
 }
 
+// A described is what is known of a thread's object.
+type described struct {
+	thread int    // its number
+	object uint64 // its object, or the handle of it
+	name   string
+	id     int64
+	uses   int
+}
+
+// mostUses bounds how often a name is used before it is read again. Threads can be renamed.
+const mostUses = 5
+
 // objects reads the few things of the Java heap that a name of a thread needs.
 type objects struct {
 	memory     space
@@ -97,8 +111,8 @@ type objects struct {
 	data       uint64
 	direct     bool // a thread refers to its object, not to a handle
 
-	name, id, value, coder uint64 // offsets of fields; 0 if there is no such field
-	names                  map[uint64]string
+	name, id, value, coder uint64                // offsets of fields; 0 if there is no such field
+	known                  map[uint64]*described // by the address of the thread
 }
 
 const longestThreadName = 1024
@@ -248,23 +262,37 @@ func (o *objects) reference(at uint64) uint64 {
 	return o.base + uint64(v)<<o.shift
 }
 
-// describe reads the name and the number of a thread. The collector may move the object meanwhile, so
+// describe adds the name and the number of a thread. The collector may move the object while it is read, so
 // the name is read twice.
 func (o *objects) describe(t *Thread, object uint64) {
 	if !o.usable || object == 0 {
 		return
 	}
+	known := o.known[t.address]
+	if known == nil || known.thread != t.ID || known.object != object || known.uses == mostUses {
+		known = &described{thread: t.ID, object: object}
+		o.read(known)
+		if o.known == nil || len(o.known) > 2*mostThreads {
+			o.known = map[uint64]*described{}
+		}
+		o.known[t.address] = known
+	}
+	known.uses++
+	t.Name, t.JavaID = known.name, known.id
+}
+
+func (o *objects) read(d *described) {
 	for range 3 {
-		at := object
+		at := d.object
 		if !o.direct {
-			at, _ = o.memory.u64(object)
+			at, _ = o.memory.u64(d.object)
 		}
 		first, second := o.text(o.reference(at+o.name)), o.text(o.reference(at+o.name))
 		if first == second {
-			t.Name = first
+			d.name = first
 			if o.id != 0 {
 				id, _ := o.memory.u64(at + o.id)
-				t.JavaID = int64(id)
+				d.id = int64(id)
 			}
 			return
 		}

@@ -41,14 +41,14 @@ func (e End) String() string {
 // A machine is what differs between processors.
 type machine struct {
 	pc, sp, fp, bcp int   // numbers of registers, as DWARF has them
-	method          int   // register of the method that the interpreter enters
+	method, sender  int   // registers of the method that the interpreter enters, and of the caller's stack pointer
 	link            int   // register with the return address; -1 if calls push it
 	wrapper         int64 // of a call from the VM, in words from the frame pointer
 }
 
 var (
-	amd64 = machine{pc: 16, sp: 7, fp: 6, bcp: r13, method: 3, link: -1, wrapper: -6}
-	arm64 = machine{pc: 32, sp: 31, fp: 29, bcp: 22, method: 12, link: 30, wrapper: -8}
+	amd64 = machine{pc: 16, sp: 7, fp: 6, bcp: r13, method: 3, sender: r13, link: -1, wrapper: -6}
+	arm64 = machine{pc: 32, sp: 31, fp: 29, bcp: 22, method: 12, sender: 19, link: 30, wrapper: -8}
 )
 
 // Registers of amd64.
@@ -61,6 +61,8 @@ const (
 const (
 	// mostFrames bounds a walk.
 	mostFrames = 4096
+	// mostLooks bounds the addresses that are looked up to find the frames. Few are needed for each.
+	mostLooks = 20_000
 	// deepest bounds the bytes of a live stack that are read.
 	deepest = 2 << 20
 )
@@ -72,6 +74,7 @@ type walk struct {
 	live   bool // the thread stands still, so more of its stack can be read
 	regs   unwind.Registers
 	frames []jfr.Frame
+	looked int  // addresses that were looked up
 	top    bool // no frame has been left yet: the position may be anywhere in its code
 	exact  bool // the position is that of an instruction, not a return address
 }
@@ -110,7 +113,7 @@ func (w *walk) word(address uint64) (uint64, bool) {
 }
 
 func (w *walk) run() End {
-	for len(w.frames) < mostFrames {
+	for range mostFrames { // and stubs, which have no frames
 		pc := w.pc()
 		var more bool
 		var end End
@@ -184,6 +187,9 @@ func (w *walk) generated(pc uint64) (bool, End) {
 // returnsTo reports whether an address can be one that a call of some code returns to. A method is
 // called where the compiler has described it, other code by an instruction that can be seen.
 func (w *walk) returnsTo(pc uint64, called *blob) bool {
+	if w.looked++; w.looked > mostLooks {
+		return false
+	}
 	if pc == w.callStub {
 		return true
 	}
@@ -193,7 +199,7 @@ func (w *walk) returnsTo(pc uint64, called *blob) bool {
 		return called != nil && called.kind == stubCode && w.isAfterCall(pc, called) // the VM calls stubs
 	case b.kind == interpreterCode && (called == nil || called.kind != stubCode):
 		return true
-	case b.hasScopes() && (w.isDeopt(b, pc) || w.code.desc(b, pc, true) != nil):
+	case w.isDescribed(b, pc):
 		return true
 	}
 	return w.isAfterCall(pc, called)
@@ -215,7 +221,7 @@ func (w *walk) isCaller(pc, sp, fp uint64, called *blob) bool {
 		return true
 	case b.kind == interpreterCode:
 		return fp >= sp && w.isInterpreted(fp)
-	case w.code.desc(b, pc, true) != nil || w.isDeopt(b, pc):
+	case w.isDescribed(b, pc):
 		return w.isReturn(sp + b.frame - 8)
 	}
 	for i := range uint64(mostPushed) {
@@ -246,6 +252,15 @@ func (w *walk) isInterpreted(fp uint64) bool {
 // isUnsure reports whether a word may be the return address of a frame, in code of which nothing is known for sure.
 func (w *walk) isUnsure(pc uint64) bool { return w.code.holds(pc) && w.code.find(pc) == nil }
 
+// isDescribed reports whether the compiler has described a return address.
+func (w *walk) isDescribed(b *blob, pc uint64) bool {
+	if !b.hasScopes() {
+		return false
+	}
+	_, ok := w.code.desc(b, pc, true)
+	return ok || w.isDeopt(b, pc)
+}
+
 func (w *walk) isDeopt(b *blob, pc uint64) bool {
 	return pc != 0 && (pc == b.deopts[0] || pc == b.deopts[1])
 }
@@ -263,16 +278,18 @@ func (w *walk) compiled(b *blob) (bool, End) {
 			return false, UnknownCode
 		}
 	}
-	desc := w.code.desc(b, pc, !w.exact)
-	described := desc != nil && !w.exact
-	if desc == nil && !w.exact {
+	scope, described := uint32(0), false
+	if !w.exact {
+		scope, described = w.code.desc(b, pc, true)
+	}
+	if !described {
 		// Calls of stubs and of functions of the VM that stop nowhere are not described.
-		if b.kind == compiledCode && !w.isAfterCall(pc, nil) {
+		if !w.exact && b.kind == compiledCode && !w.isAfterCall(pc, nil) {
 			return false, UnknownCode // nothing returns here: it is other code by now
 		}
-		desc = w.code.desc(b, pc, false)
+		scope, _ = w.code.desc(b, pc, false)
 	}
-	if !w.addCompiled(b, desc) {
+	if !w.addCompiled(b, scope) {
 		return false, UnknownCode
 	}
 	if w.exact {
@@ -306,17 +323,20 @@ func (w *walk) leavePushed(b *blob) (bool, End) {
 	return w.leave(b)
 }
 
-func (w *walk) addCompiled(b *blob, desc *pcDesc) bool {
+const (
+	entryBCI   = -1 // of the entry of a method
+	unknownBCI = -2
+)
+
+// addCompiled adds the frames of a scope; 0 if it is not known.
+func (w *walk) addCompiled(b *blob, offset uint32) bool {
 	kind := jfr.C2
 	if b.level > 0 && b.level < 4 {
 		kind = jfr.C1
 	}
-	var scopes []scope
-	if desc != nil {
-		scopes = w.code.scopesAt(b, desc)
-	}
+	scopes := w.code.scopesAt(b, offset)
 	if len(scopes) == 0 {
-		scopes = []scope{{method: b.method, bci: -1}}
+		scopes = []scope{{method: b.method, bci: unknownBCI}}
 	}
 	if b.kind == nativeWrapper {
 		kind = jfr.Native
@@ -326,7 +346,10 @@ func (w *walk) addCompiled(b *blob, desc *pcDesc) bool {
 		if m == nil {
 			return false
 		}
-		frame := jfr.Frame{Method: m.info, BCI: s.bci, Line: w.methods.line(m, s.bci), Kind: kind}
+		frame := jfr.Frame{Method: m.info, BCI: max(s.bci, entryBCI), Line: w.methods.line(m, s.bci), Kind: kind}
+		if s.bci == entryBCI {
+			frame.Line = w.methods.line(m, 0)
+		}
 		if i < len(scopes)-1 {
 			frame.Kind = jfr.Inlined
 		}
@@ -420,7 +443,7 @@ func (w *walk) entered() (bool, End) {
 	if pc, ok := w.word(fp + 8); m != nil && ok && fp >= w.sp() && fp-w.sp() <= builtFirst && w.returnsTo(w.strip(pc), nil) {
 		w.frames = append(w.frames, jfr.Frame{Method: m.info, Line: w.methods.line(m, 0), Kind: jfr.Interpreted})
 		caller, _ := w.word(fp)
-		sender := w.regs.Values[w.machine.bcp] // holds it until the frame is there
+		sender := w.regs.Values[w.machine.sender]
 		if at, _ := w.word(fp - 8); at > fp && at-fp < 1<<16 {
 			sender = at
 		}
