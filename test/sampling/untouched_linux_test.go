@@ -139,7 +139,11 @@ func snapshot(t *testing.T, p *jvmtest.Running) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all["mappings"] = string(mappings)
+	for line := range strings.Lines(string(mappings)) {
+		if strings.Contains(line, "/") { // a JVM grows and shrinks its own memory, which has no file, all the time
+			all["mappings"] += line
+		}
+	}
 	tasks, err := os.ReadDir(filepath.Join(folder, "task"))
 	if err != nil {
 		t.Fatal(err)
