@@ -447,7 +447,7 @@ func (p *program) differences(c *rootcause.Climb, truths []*truth) (lines []stri
 		m := c.Methods[spot.Method]
 		i := slices.IndexFunc(truths, func(t *truth) bool { return t.covers(m) })
 		if i < 0 {
-			if spot.Share.Part > stray {
+			if spot.Share.Part > stray && !p.callsLeaves(nameOf(m)) {
 				lines = append(lines, fmt.Sprintf("%s is said to be hot, with %.1f %%", nameOf(m), 100*spot.Share.Part))
 			}
 			continue
@@ -468,6 +468,12 @@ func (p *program) differences(c *rootcause.Climb, truths []*truth) (lines []stri
 		}
 	}
 	return lines
+}
+
+// callsLeaves reports whether hot methods are called by a method of the program: the time of libraries
+// that no single method of theirs explains is the caller's.
+func (p *program) callsLeaves(name string) bool {
+	return slices.ContainsFunc(p.stacks, func(s stack) bool { return s.leaves != nil && s.frames[0] == name })
 }
 
 // mostRedefined is how often a class may be redefined: in and out.
