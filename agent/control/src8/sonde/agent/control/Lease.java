@@ -4,11 +4,15 @@ package sonde.agent.control;
 final class Lease {
     private static final long TO_MEET_MILLIS = 10000;
 
+    /** Threads of the agent look more often than this. */
+    private static final long LOOK_NANOS = 2000000000L;
+
     private volatile long renewed = System.nanoTime();
+    private long looked = renewed;
     private volatile long nanos = TO_MEET_MILLIS * 1000000;
     private volatile boolean ended;
 
-    void renew() {
+    synchronized void renew() {
         renewed = System.nanoTime();
     }
 
@@ -25,9 +29,15 @@ final class Lease {
         ended = true;
     }
 
-    /** An expired lease stays expired: a late frame does not renew it. */
-    boolean over() {
-        if (!ended && System.nanoTime() - renewed > nanos) {
+    /**
+     * An expired lease stays expired: a late frame does not renew it. If nobody has looked for a while, the machine
+     * stood still, and Sonde with it: that time does not count.
+     */
+    synchronized boolean over() {
+        long now = System.nanoTime();
+        renewed += Math.max(0, Math.min(now - looked - LOOK_NANOS, now - renewed));
+        looked = now;
+        if (!ended && now - renewed > nanos) {
             ended = true;
         }
         return ended;
