@@ -10,8 +10,11 @@ package overhead
 
 import (
 	"context"
+	"math"
 	"time"
 
+	"github.com/sonde-jvm/sonde/internal/jvm/cost"
+	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
@@ -89,6 +92,9 @@ func Expected(known cct.Calibration, rate float64) CallCost {
 	}
 }
 
+// InLoops is Expected for methods that are called so often that everything is cached.
+func InLoops(known cct.Calibration) CallCost { return Expected(known, math.Inf(1)) }
+
 // Pessimistic is Expected for callers that must stay within a budget.
 func Pessimistic(known cct.Calibration, rate float64) CallCost {
 	known.Count.Median *= countingFactor
@@ -163,6 +169,21 @@ func RecompileLoss(compiled time.Duration, known bool) time.Duration {
 		return usualRecompiled
 	}
 	return min(time.Duration(recompiledPart*float64(compiled)), maxRecompiled)
+}
+
+// Loss estimates the work that a JVM loses when the first of its classes is changed; 0 if only code
+// that depends on that class is discarded. known is false if the work of its compilers is not known,
+// so that the estimate is that of a usual program. A JVM to which Sonde has attached before has
+// lost its code already, so this must be asked before attaching.
+func Loss(jvm *process.JVM) (work time.Duration, known bool) {
+	if !process.Local.DiscardsAll(jvm) {
+		return 0, true
+	}
+	meter := cost.Watch(jvm)
+	defer meter.Close()
+	now, _ := meter.Read() // in an empty reading the compilers' time is unknown
+	compiled, known := now.Compiled()
+	return RecompileLoss(compiled, known), known
 }
 
 // RedefinitionLoss returns the work that is lost by redefining classes to put hooks in and
