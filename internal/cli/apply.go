@@ -136,6 +136,11 @@ func readBounded(name string, most int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, most))
 }
 
+// delegate never asks: the question whether to apply the probes says what that costs.
+func (c *applyCommand) delegate(cmd *cobra.Command, args []string) (done bool, err error) {
+	return c.streams.delegate(cmd, args)
+}
+
 func (c *applyCommand) run(ctx context.Context) error {
 	jvm, err := inspect(c.pid)
 	if err != nil {
@@ -167,7 +172,10 @@ func (c *applyCommand) apply(ctx context.Context, jvm *process.JVM) error {
 		return c.writeDiff(changes, nil)
 	}
 	writeChanges(c.err, changes, c.width)
-	if !c.yes && !confirm(ctx, c.streams, fmt.Sprintf("apply this to process %d?", c.pid)) {
+	if text := lossText(jvm); text != "" {
+		_, _ = fmt.Fprintln(c.err, text)
+	}
+	if !c.yes && !confirm(ctx, c.streams, fmt.Sprintf("apply this to process %d?", c.pid), false) {
 		return errors.New("not confirmed; nothing was changed")
 	}
 	return c.hold(ctx, jvm)
@@ -286,13 +294,17 @@ const applyExamples = `  sonde apply 4711 -f probes.yaml --dry-run
   sonde save 4711 -o probes.yaml
   sonde apply 4711 --end`
 
-// confirm asks a question on the terminal. Without a terminal it returns true, so that
-// scripts work.
-func confirm(ctx context.Context, s streams, question string) bool {
+// confirm asks a question on the terminal; usual is the answer of an empty line. Without a terminal
+// it returns true, so that scripts work.
+func confirm(ctx context.Context, s streams, question string, usual bool) bool {
 	if s.width == 0 || !term.IsTerminal(int(os.Stdin.Fd())) {
 		return true
 	}
-	_, _ = fmt.Fprintf(s.err, "%s [y/N] ", question)
+	choices := "[y/N]"
+	if usual {
+		choices = "[Y/n]"
+	}
+	_, _ = fmt.Fprintf(s.err, "%s %s ", question, choices)
 	answered := make(chan string, 1)
 	go func() {
 		line, _ := bufio.NewReader(os.Stdin).ReadString('\n') // none is no
@@ -303,14 +315,17 @@ func confirm(ctx context.Context, s streams, question string) bool {
 		_, _ = fmt.Fprintln(s.err)
 		return false
 	case line := <-answered:
-		return isYes(line)
+		return isYes(line, usual)
 	}
 }
 
-func isYes(line string) bool {
+// isYes reports whether a line agrees. The end of the input does not.
+func isYes(line string, usual bool) bool {
 	switch strings.ToLower(strings.TrimSpace(line)) {
 	case "y", "yes":
 		return true
+	case "":
+		return usual && line != ""
 	}
 	return false
 }
@@ -337,7 +352,7 @@ func (c *applyCommand) handOver(ctx context.Context, running *appliedLook) error
 	if !c.json && len(planned.Changes) > 0 {
 		writeChanges(c.out, planned.Changes, c.outWidth())
 	}
-	if !c.yes && !confirm(ctx, c.streams, fmt.Sprintf("change this in process %d?", c.pid)) {
+	if !c.yes && !confirm(ctx, c.streams, fmt.Sprintf("change this in process %d?", c.pid), false) {
 		return errors.New("not confirmed; nothing was changed")
 	}
 	outcome, err := running.apply(ctx, c.set, false)

@@ -55,13 +55,10 @@ func (r *applyRun) commandLine() string { return commandLine("apply", []string{"
 // enterSet attaches and applies the set. If that fails or is interrupted, everything is
 // undone.
 func (r *applyRun) enterSet(ctx context.Context, jvm *process.JVM) error {
-	pace := r.watchPace(ctx)
-	defer pace.Close(ctx)
 	if err := r.open(ctx, r.commandLine()); err != nil {
 		return err
 	}
-	pace.Rest(ctx)
-	r.announceLoss()
+	r.pace.Rest(ctx)
 	holder, report, err := handover.Hold(ctx, r.session, r.set, handover.HolderOptions{
 		Command: r.commandLine(), Notice: r.remark, Explain: unfit, Notes: reportNotes,
 		Ended: func(probe string, why liveprobes.Ending) {
@@ -83,10 +80,8 @@ func (r *applyRun) enterSet(ctx context.Context, jvm *process.JVM) error {
 	}
 	r.traces = trace.NewReader(r.session, holder.Probes, allow, settleTime)
 	r.handleProbes()
-	if !r.letGo(jvm) {
-		r.liveSession.settle(ctx, pace)
-		holder.Began = r.began
-	}
+	r.begin(ctx, jvm)
+	holder.Began = r.began
 	r.cost = overhead.NewMeter(r.session, arena.On|arena.Flat|arena.Timed|arena.Spreads, 0)
 	r.cost.Measure(ctx)
 	r.reportCost()
@@ -249,9 +244,10 @@ func (r *applyRun) finish(ctx context.Context, ended ending) error {
 	r.screen.clear()
 	farewell, err := r.leave(ctx, ended)
 	failure = errors.Join(failure, err)
+	traced.Disturbed, traced.Disturbance = r.recovery.Disturbed(), r.disturbance
 	r.holder.Probes.Close()
 	if look != nil {
-		look.Final, look.Ended, look.traced = true, string(ended), r.tracedLine()
+		look.Final, look.Ended, look.traced, look.Disturbance = true, string(ended), r.tracedLine(), r.disturbance
 		r.reportLate(r.concerned())
 		r.keepResult(r.describe(look), func(out io.Writer) { look.write(out, 0) })
 		failure = errors.Join(r.writeLook(look), failure)
@@ -278,6 +274,7 @@ func (l *applyLook) write(out io.Writer, width int) {
 	format.WriteTable(out, applyColumns, runningTexts(l.Probes), width)
 	_, _ = fmt.Fprintf(out, "\n%s\n", l.headline())
 	writeLines(out, l.remarks())
+	writeDisturbance(out, l.Disturbance)
 }
 
 const (

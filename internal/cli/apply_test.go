@@ -165,9 +165,11 @@ func TestOverlappingRowsAreNotAddedUp(t *testing.T) {
 }
 
 func TestIsYes(t *testing.T) {
-	for line, want := range map[string]bool{"y\n": true, "YES \n": true, "": false, "n\n": false, "yo\n": false} {
-		if isYes(line) != want {
-			t.Errorf("%q is taken for %t", line, !want)
+	for line, want := range map[string][2]bool{
+		"y\n": {true, true}, "YES \n": {true, true}, "\n": {false, true}, "": {false, false}, "n\n": {false, false}, "yo\n": {false, false},
+	} {
+		if got := [2]bool{isYes(line, false), isYes(line, true)}; got != want {
+			t.Errorf("%q is taken for %t without and with the default yes; want %t", line, got, want)
 		}
 	}
 }

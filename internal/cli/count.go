@@ -436,6 +436,7 @@ func (r *countRun) writeText(out io.Writer, look *countLook, width int) {
 	writeLines(out, arenaNotes(untimed, look.Dropped))
 	writeLines(out, look.losses)
 	_, _ = fmt.Fprintln(out, r.costText(look))
+	writeDisturbance(out, r.disturbance)
 }
 
 func (v *liveSession) describeHooks() *document.Hooks {
@@ -463,7 +464,7 @@ func (r *countRun) describe(look *countLook) document.Count {
 	}
 	if look.Final {
 		d.Hooks, d.LeftAlone, d.Leaving, d.Remarks = r.describeHooks(), document.NewLeft(r.leftAlone()), document.NewLeaving(look.farewell), r.remarksWith(look.losses)
-		d.Hooks.Methods = len(look.rows)
+		d.Hooks.Methods, d.Disturbance = len(look.rows), r.disturbance
 	}
 	return d
 }

@@ -77,8 +77,11 @@ type liveSession struct {
 	screen       *screen
 	session      *session.Look
 	installation *session.Installation
-	began        time.Time // when results began: the hooks are in, and the program runs as before
+	began        time.Time      // when results began: the hooks are in, and the program runs as before
+	pace         *overhead.Pace // nil if the command does not wait until the program runs as before
 	recovery     *overhead.Recovery
+	begun        cost.Reading      // when results began
+	disturbance  *cost.Disturbance // known when the hooks are removed
 	cost         *overhead.Meter
 	endCache     func()       // called when nothing is woven any more
 	endBudget    func()       // nil without a budget
@@ -94,13 +97,10 @@ type liveSession struct {
 // enter puts the hooks in, for the command with this name. If that fails or is interrupted,
 // everything is undone.
 func (v *liveSession) enter(ctx context.Context, name string, flags arena.Flags, period uint32) (err error) {
-	pace := v.watchPace(ctx)
-	defer pace.Close(ctx)
 	if err := v.open(ctx, commandLine(name, v.target.patterns)); err != nil {
 		return err
 	}
-	pace.Rest(ctx)
-	v.announceLoss()
+	v.pace.Rest(ctx)
 	v.cost = overhead.NewMeter(v.session, flags, period)
 	v.cost.Measure(ctx)
 	if v.applied.set != nil {
@@ -116,12 +116,20 @@ func (v *liveSession) enter(ctx context.Context, name string, flags arena.Flags,
 		return v.abandon(ctx, err)
 	}
 	v.reportHooks(ctx)
-	if !v.letGo(v.session.JVM()) {
-		v.settle(ctx, pace)
-	}
+	v.begin(ctx, v.session.JVM())
 	v.reportCost()
 	v.target.ready()
 	return nil
+}
+
+// begin waits until the program runs as before, unless it begins only now. Results begin then.
+func (v *liveSession) begin(ctx context.Context, jvm *process.JVM) {
+	if v.letGo(jvm) {
+		v.pace.Close(ctx)
+		v.pace = nil
+	}
+	v.settle(ctx)
+	v.begun, _ = v.session.Read() // the end reports it
 }
 
 // letGo lets a program begin that sonde run --hold has stopped before its first instruction. It reports
@@ -185,11 +193,13 @@ func (v *liveSession) open(ctx context.Context, command string) error {
 	if err != nil {
 		return err
 	}
+	v.pace = v.watchPace(ctx)
 	v.session, err = session.Open(ctx, v.target.pid, session.Settings{
 		Command: command, Force: v.target.force, Notice: v.remark, Cache: kept, In: v.target.sessions(),
 		Waiting: func(text string) { v.screen.say("%s", text) },
 	})
 	if err != nil {
+		v.pace.Close(ctx)
 		endCache()
 		return interruption(ctx, err)
 	}
@@ -202,6 +212,7 @@ func (v *liveSession) open(ctx context.Context, command string) error {
 // abandon leaves without a result, because of a failure or an interruption.
 func (v *liveSession) abandon(ctx context.Context, cause error) error {
 	_, closing := v.close(ctx)
+	v.pace.Close(ctx)
 	_ = v.session.Release()
 	return interruption(ctx, errors.Join(cause, closing))
 }
@@ -271,7 +282,14 @@ func (v *liveSession) leave(ctx context.Context, ended ending) (*session.Farewel
 	if ended == endedLost {
 		lost = v.session.Err()
 	}
+	hooks := v.hookShare()
+	v.pace.Leave(ctx)
 	farewell, err := v.close(ctx)
+	if !ended.isOut() {
+		v.awaitRecovery(ctx)
+	}
+	v.disturbance = v.pace.Disturbance(hooks)
+	v.pace.Close(ctx)
 	// An agent that answers reports at least how long it took. An agent that left by
 	// itself does not answer.
 	answered := farewell.Restored.Nanos != 0 || farewell.Restored.Unmapped

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/internal/jvm/cost"
 	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
 	"github.com/sonde-jvm/sonde/internal/measure/monitor"
 	"github.com/sonde-jvm/sonde/internal/measure/overhead"
@@ -252,7 +253,7 @@ func (r *monitorRun) finish(ctx context.Context, ended ending) error {
 	r.cost.Measure(context.WithoutCancel(ctx))
 	r.screen.clear()
 	farewell, err := r.leave(ctx, ended)
-	whole.farewell = farewell
+	whole.farewell, r.table.disturbance = farewell, r.disturbance
 	r.publish(false)
 	return errors.Join(r.write(whole), failure, err)
 }
@@ -314,6 +315,7 @@ func (b *liveTable) writeWhole(out io.Writer, whole *monitorTable, losses []stri
 	}
 	writeLines(out, losses)
 	_, _ = fmt.Fprintln(out, b.costs(whole))
+	writeDisturbance(out, b.disturbance)
 }
 
 func (r *monitorRun) losses() []string {
@@ -352,18 +354,19 @@ type liveTable struct {
 	pid    int
 	main   string // the program's main class
 	// disturbed says that the program did not run as before when the table began; "" if it did.
-	disturbed string
-	interval  time.Duration
-	sample    uint32        // of this number of calls, one is timed
-	times     func() string // says which calls are timed
-	top       int
-	json      bool
-	view      monitorView
-	options   monitor.Options
-	source    monitor.Source
-	rows      func() []results.Row                       // everything that is watched
-	costs     func(table *monitorTable) string           // says what hooks cost
-	describe  func(d *document.Monitor, t *monitorTable) // adds what is known only at the end
+	disturbed   string
+	disturbance *cost.Disturbance // known at the end
+	interval    time.Duration
+	sample      uint32        // of this number of calls, one is timed
+	times       func() string // says which calls are timed
+	top         int
+	json        bool
+	view        monitorView
+	options     monitor.Options
+	source      monitor.Source
+	rows        func() []results.Row                       // everything that is watched
+	costs       func(table *monitorTable) string           // says what hooks cost
+	describe    func(d *document.Monitor, t *monitorTable) // adds what is known only at the end
 
 	patterns   []string // each has a row, even if it matches no loaded method
 	patternsOf func(row *results.Row) []string
@@ -764,5 +767,5 @@ func (r *monitorRun) describeEnd(d *document.Monitor, table *monitorTable) {
 	if cost := r.cost.Cost(); cost != nil {
 		d.HookCost = document.NewHookCost(cost, r.share(cost, table))
 	}
-	d.Remarks = r.remarksWith(r.losses())
+	d.Remarks, d.Disturbance = r.remarksWith(r.losses()), r.disturbance
 }

@@ -60,6 +60,11 @@ func newProfile(s streams) *cobra.Command {
 			if c.start {
 				return c.runStarted(cmd.Context())
 			}
+			if c.Timing != cct.Auto {
+				if err := c.acceptLoss(cmd.Context(), c.PID, &c.settle); err != nil {
+					return err
+				}
+			}
 			if done, err := c.delegate(cmd, args); done || err != nil {
 				return err
 			}
@@ -332,7 +337,7 @@ func (v *profileView) unmatched(lost []session.Unmatched) {
 
 // progress is called by the run, on its own goroutine.
 func (v *profileView) progress(p profile.Progress) {
-	if p.Stage == profile.Leaving {
+	if p.Stage == profile.Leaving || p.Stage == profile.Recovering {
 		p.RootCalls, p.Waited, p.Steady = v.last.RootCalls, v.last.Waited, v.last.Steady
 	}
 	changed := p.Stage != v.stage
@@ -374,6 +379,8 @@ func (v *profileView) sayStage(p profile.Progress) {
 			format.Count(p.Rounds, "round", "rounds"), pauseText(p.Pause), v.howToEnd())
 	case profile.Leaving:
 		v.sayAside("removing the hooks")
+	case profile.Recovering:
+		v.sayAside("the hooks are removed, HotSpot is recompiling what that discarded")
 	}
 }
 
@@ -409,6 +416,9 @@ func standing(p profile.Progress) []string {
 	if p.Waited > 0 {
 		words = append(words, "waited "+format.Duration(p.Waited))
 	}
+	if p.Settling != nil {
+		words = append(words, fmt.Sprintf("HotSpot is recompiling what weaving discarded: %v", p.Settling))
+	}
 	return words
 }
 
@@ -422,7 +432,7 @@ func profileLines(p profile.Progress, tree *cct.Profile, roots string, width, he
 	if p.Elapsed > 0 {
 		head += " for " + format.ShortDuration(p.Elapsed)
 	}
-	if p.Stage == profile.Leaving {
+	if p.Stage == profile.Leaving || p.Stage == profile.Recovering {
 		head = string(p.Stage)
 	}
 	head += ", below " + format.Printable(roots)

@@ -575,7 +575,7 @@ func (c *attachCommand) takeOver(ctx context.Context, h *results.Reader) error {
 		c.set, c.title = h.Set, h.Pack
 	}
 	writeChanges(c.err, probeset.Diff(nil, c.set), c.width)
-	if !c.yes && !confirm(ctx, c.streams, fmt.Sprintf("remove the pack from process %d, and apply this?", c.pid)) {
+	if !c.yes && !confirm(ctx, c.streams, fmt.Sprintf("remove the pack from process %d, and apply this?", c.pid), false) {
 		return errors.New("not confirmed; nothing was changed")
 	}
 	c.yes = true

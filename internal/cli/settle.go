@@ -2,14 +2,18 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/internal/jvm/cost"
+	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/report/format"
 )
@@ -46,46 +50,66 @@ func (v *liveSession) watchPace(ctx context.Context) *overhead.Pace {
 	return overhead.WatchPace(ctx, v.target.pid)
 }
 
-// announceLoss says, before the first class is changed, that this makes an older JVM discard all its
-// compiled code.
-func (v *liveSession) announceLoss() {
-	woven := v.session.Weavings()
-	if v.session.JDK().Feature >= 21 || woven.Woven+woven.Cached > 0 {
-		return
+// lossText says that the first change of a class makes a JVM discard all its compiled code; "" if it
+// does not, or has little to discard.
+func lossText(jvm *process.JVM) string {
+	work, known := overhead.Loss(jvm)
+	if work < time.Second {
+		return ""
 	}
-	reading, err := v.session.Read()
+	about := "about " + format.Duration(work.Round(100*time.Millisecond))
+	if !known {
+		about = "some seconds"
+	}
+	return "before JDK 21 the first change of a class makes HotSpot discard all compiled code, unless the program was started with an agent: it will lose " + about + " of work"
+}
+
+// acceptLoss says before anything is changed what changing a class costs the program. On a terminal, a
+// person can decline.
+func (s streams) acceptLoss(ctx context.Context, pid int, settle *settleFlags) error {
+	if s.isCheck || s.look != nil {
+		return nil // the client has asked
+	}
+	jvm, err := inspect(pid)
 	if err != nil {
-		return // the end reports it
+		return nil //nolint:nilerr // the command reports it
 	}
-	if loss := overhead.RecompileLoss(reading.Compiled()); loss >= time.Second {
-		v.screen.say("before JDK 21 the first change of a class makes HotSpot discard all compiled code, unless the program was started with an agent: it will lose about %s of work",
-			format.Duration(loss.Round(100*time.Millisecond)))
+	text := lossText(jvm)
+	if text == "" {
+		return nil
 	}
+	_, _ = fmt.Fprintln(s.err, text)
+	if settle.isUsed() && !confirm(ctx, s, "go on?", true) {
+		return errors.New("declined: nothing was changed in the JVM")
+	}
+	return nil
+}
+
+// delegate asks before the command runs, here or in the service.
+func (c *targetFlags) delegate(cmd *cobra.Command, args []string) (done bool, err error) {
+	if err := c.acceptLoss(cmd.Context(), c.pid, &c.settle); err != nil {
+		return false, err
+	}
+	return c.streams.delegate(cmd, args)
 }
 
 // settle waits until the program runs as before. Then results begin at zero.
-func (v *liveSession) settle(ctx context.Context, pace *overhead.Pace) {
-	if pace == nil {
+func (v *liveSession) settle(ctx context.Context) {
+	if v.pace == nil {
 		return
 	}
 	hooked := map[classfile.MethodRef]bool{}
 	for _, m := range v.session.Methods() {
 		hooked[m.MethodRef] = true
 	}
-	var said time.Duration
-	recovery := pace.Settle(ctx, v.target.settle.limit, func(m classfile.MethodRef) bool { return hooked[m] }, v.session.Read, func(r overhead.Recovery) {
-		switch {
-		case !v.screen.silent:
-			v.screen.draw([]string{settlingText(r)})
-		case r.Took-said >= settleSayEvery:
-			said = r.Took
-			v.screen.say("%s", settlingText(r))
-		}
-	})
+	isHooked := func(m classfile.MethodRef) bool { return hooked[m] }
+	recovery := v.pace.Settle(ctx, v.target.settle.limit, isHooked, v.session.Read, v.showProgress("HotSpot is recompiling what weaving discarded"))
 	v.screen.clear()
 	v.recovery = &recovery
+	soFar, _ := v.callsSoFar() // the end reports it
 	v.session.Restart()
 	v.began = time.Now()
+	v.pace.Follow(ctx, isHooked, soFar, v.callsSoFar)
 	switch {
 	case !recovery.Settled && ctx.Err() == nil:
 		v.remark(recovery.Disturbed())
@@ -94,17 +118,78 @@ func (v *liveSession) settle(ctx context.Context, pace *overhead.Pace) {
 	}
 }
 
+// showProgress returns a function that shows how far a program is from its former pace.
+func (v *liveSession) showProgress(what string) func(overhead.Recovery) {
+	var said time.Duration
+	return func(r overhead.Recovery) {
+		text := fmt.Sprintf("%s: %s, %v", what, format.Duration(r.Took.Round(100*time.Millisecond)), r)
+		switch {
+		case !v.screen.silent:
+			v.screen.draw([]string{text})
+		case r.Took-said >= settleSayEvery:
+			said = r.Took
+			v.screen.say("%s", text)
+		}
+	}
+}
+
+// callsSoFar returns how often the hooked methods were called.
+func (v *liveSession) callsSoFar() (calls uint64, err error) {
+	sum, err := v.session.Sum()
+	if err != nil {
+		return 0, err
+	}
+	for _, totals := range sum.Methods {
+		calls += totals.Calls
+	}
+	return calls, nil
+}
+
+// hookShare returns the part of the program's processor time that hooks have taken since results
+// began; nil if it is not known.
+func (v *liveSession) hookShare() *cost.Estimate {
+	sum, err := v.session.Sum()
+	if err != nil {
+		return nil
+	}
+	now, err := v.session.Read()
+	if err != nil {
+		return nil
+	}
+	kind, thinned := overhead.Plain, v.session.Thinned()
+	if v.applied.isUsed() {
+		kind = overhead.Probe
+	}
+	used := make([]overhead.Used, 0, len(sum.Methods))
+	for id, totals := range sum.Methods {
+		one := overhead.Used{Calls: totals.Calls, Timed: totals.Calls}
+		if thinned[id] {
+			one.Timed = totals.Timed
+		}
+		used = append(used, one)
+	}
+	return overhead.HookShare(kind, v.cost.Cost(), used, v.begun.Until(now))
+}
+
+// awaitRecovery waits until the program runs as before, after its hooks were removed.
+func (v *liveSession) awaitRecovery(ctx context.Context) {
+	v.pace.Recover(ctx, v.target.settle.limit, v.showProgress("the hooks are removed, HotSpot is recompiling what that discarded"))
+	v.screen.clear()
+}
+
 // settleSayEvery is how often a command that writes no terminal says that it waits.
 const settleSayEvery = 5 * time.Second
-
-// settlingText says how far a program is from its former pace.
-func settlingText(r overhead.Recovery) string {
-	return fmt.Sprintf("HotSpot compiles again what changing classes made it discard: %s, %v", format.Duration(r.Took.Round(100*time.Millisecond)), r)
-}
 
 // writeDisturbed writes what Recovery.Disturbed returns as the first line of a result.
 func writeDisturbed(out io.Writer, text string) {
 	if text != "" {
 		_, _ = fmt.Fprintf(out, "%s\n\n", text)
+	}
+}
+
+// writeDisturbance writes what measuring has done to the program, once it is known.
+func writeDisturbance(out io.Writer, d *cost.Disturbance) {
+	if d != nil {
+		_, _ = fmt.Fprintln(out, d)
 	}
 }

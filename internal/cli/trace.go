@@ -374,6 +374,7 @@ func (r *traceRun) finish(ctx context.Context, ended ending) error {
 	result := r.result(took)
 	r.screen.clear()
 	farewell, err := r.leave(ctx, ended)
+	result.Disturbed, result.Disturbance = r.recovery.Disturbed(), r.disturbance
 	failure = errors.Join(failure, err, r.write(ctx, result, ended))
 	r.reportFarewell(farewell)
 	if len(result.Transactions) == 0 && failure == nil {
@@ -468,6 +469,7 @@ func (r *traceRun) writeResult(t *trace.Trace) error {
 		return r.screen.print(r.out, string(encoded)+"\n")
 	}
 	out := bufio.NewWriter(r.out) // keeps the first error until Flush
+	writeDisturbed(out, t.Disturbed)
 	for number, one := range t.Transactions {
 		if r.isShown(number+1, one, t) {
 			_, _ = fmt.Fprintln(out)

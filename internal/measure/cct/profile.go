@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sonde-jvm/sonde/internal/jvm/cost"
 	"github.com/sonde-jvm/sonde/internal/weave/instrument"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
@@ -40,10 +41,11 @@ type Profile struct {
 	Threads     []Thread
 	Calibration Calibration
 	Cost        Cost
-	LeftAlone   []LeftAlone // classes and methods without a hook
-	Quiet       []Quiet     // hooks that were not on for the whole window
-	Notes       []string    // limitations of the figures
-	Disturbed   string      // says that the program did not run as without Sonde; the first note says it, too
+	LeftAlone   []LeftAlone       // classes and methods without a hook
+	Quiet       []Quiet           // hooks that were not on for the whole window
+	Notes       []string          // limitations of the figures
+	Disturbed   string            // says that the program did not run as without Sonde; the first note says it, too
+	Disturbance *cost.Disturbance // what measuring did to the speed of the program; nil if nothing is known
 }
 
 // A Target is the JVM that was profiled.

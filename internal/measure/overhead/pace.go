@@ -19,6 +19,7 @@ import (
 // first compiler. Samples of the kernel show how much of its time a program spends there, before the
 // change and after.
 type Pace struct {
+	pid     int
 	sampler *sampler.Sampler // nil if the kernel does not sample this JVM
 	began   time.Time
 	before  []paceSample
@@ -27,6 +28,8 @@ type Pace struct {
 	after     []paceSample
 	compilers Settling
 	runs      int // windows in a row that showed the former pace
+
+	account
 }
 
 // A paceSample is a sample of Java code.
@@ -39,10 +42,14 @@ type paceSample struct {
 const (
 	// pacePeriod is the period of the samples. They are taken only while the program settles.
 	pacePeriod = 2 * time.Millisecond
-	// paceBefore is how long the program is watched at most before classes change, and
-	// enoughBefore how many samples end that.
-	paceBefore   = time.Second
-	enoughBefore = 400
+	// paceBefore is how long the program is watched before classes change, and enoughBefore how many
+	// samples end that earlier. A program that has little of a busy machine is watched for
+	// paceBeforeMost, until it has fewSamples; one that has almost none of half of paceBefore is idle.
+	paceBefore     = time.Second
+	paceBeforeMost = 4 * time.Second
+	enoughBefore   = 400
+	fewSamples     = 2 * enoughNow
+	idleSamples    = 5
 	// paceWindow is the time whose samples are compared with those before. It grows to
 	// paceWindowMost while it has fewer than enoughNow.
 	paceWindow     = 500 * time.Millisecond
@@ -57,29 +64,46 @@ const (
 // WatchPace begins to watch a JVM. Where the kernel does not sample it, only its compilers are
 // watched. The caller must call Close.
 func WatchPace(ctx context.Context, pid int) *Pace {
-	p := &Pace{began: time.Now()}
-	s, err := sampler.Start(ctx, pid, sampler.Options{Source: sampler.Kernel, Period: pacePeriod})
-	if err == nil {
-		p.sampler = s
-	}
+	p := &Pace{pid: pid, began: time.Now()}
+	p.sample(ctx, pacePeriod)
 	return p
 }
 
-// Close ends the watch. A nil Pace watches nothing.
-func (p *Pace) Close(ctx context.Context) {
-	if p != nil && p.sampler != nil {
+// sample takes samples with another period from now on.
+func (p *Pace) sample(ctx context.Context, period time.Duration) {
+	p.stop(ctx)
+	if s, err := sampler.Start(ctx, p.pid, sampler.Options{Source: sampler.Kernel, Period: period}); err == nil {
+		p.sampler = s
+	}
+}
+
+func (p *Pace) stop(ctx context.Context) {
+	if p.sampler != nil {
 		_ = p.sampler.Close(ctx) // it has changed nothing
 		p.sampler = nil
 	}
 }
 
+// Close ends the watch. A nil Pace watches nothing.
+func (p *Pace) Close(ctx context.Context) {
+	if p != nil {
+		p.end()
+		p.stop(ctx)
+	}
+}
+
 // Rest ends the time before the change. It waits until there are enough samples of a busy program.
 func (p *Pace) Rest(ctx context.Context) {
-	for p != nil && p.sampler != nil {
+	if p == nil {
+		return
+	}
+	defer func() { p.changing = time.Now() }()
+	for p.sampler != nil {
 		p.before = append(p.before, p.poll(ctx)...)
 		passed := time.Since(p.began)
-		idle := passed > paceBefore/2 && len(p.before) < enoughBefore/20
-		if len(p.before) >= enoughBefore || passed >= paceBefore || idle || process.Pause(ctx, 20*time.Millisecond) != nil {
+		enough := len(p.before) >= enoughBefore || passed >= paceBefore && len(p.before) >= fewSamples || passed >= paceBeforeMost
+		idle := passed > paceBefore/2 && len(p.before) < idleSamples
+		if enough || idle || process.Pause(ctx, 20*time.Millisecond) != nil {
 			return
 		}
 	}
@@ -92,7 +116,7 @@ func (p *Pace) poll(ctx context.Context) (found []paceSample) {
 	}
 	batch, err := p.sampler.Poll(ctx)
 	if err != nil {
-		p.Close(ctx)
+		p.stop(ctx)
 		return nil
 	}
 	for _, s := range batch.Samples {
@@ -125,18 +149,30 @@ type Slowness struct {
 }
 
 func slownessOf(samples []paceSample) Slowness {
-	var interpreted, slow float64
+	var t tally
+	t.add(samples)
+	return t.slowness()
+}
+
+// A tally counts samples.
+type tally struct{ samples, interpreted, slow int }
+
+func (t *tally) add(samples []paceSample) {
+	t.samples += len(samples)
 	for _, s := range samples {
 		switch s.kind {
 		case jfr.Interpreted:
-			interpreted++
-			slow++
+			t.interpreted++
+			t.slow++
 		case jfr.C1:
-			slow++
+			t.slow++
 		}
 	}
-	n := float64(len(samples))
-	return Slowness{Samples: len(samples), Interpreted: hotspots.ShareOf(interpreted, n, n), Slow: hotspots.ShareOf(slow, n, n)}
+}
+
+func (t tally) slowness() Slowness {
+	n := float64(t.samples)
+	return Slowness{Samples: t.samples, Interpreted: hotspots.ShareOf(float64(t.interpreted), n, n), Slow: hotspots.ShareOf(float64(t.slow), n, n)}
 }
 
 // isFormer reports whether a program runs as it did before: its shares of slow code are not larger,
@@ -163,7 +199,8 @@ func (r Recovery) String() string {
 	if r.Now == nil {
 		return "judged by the work of its compilers"
 	}
-	return fmt.Sprintf("%.2g %% of its time in the interpreter or in code of the first compiler, %.2g %% before", 100*r.Now.Slow.Part, 100*r.Before.Slow.Part)
+	return fmt.Sprintf("at least %.2g %% of its former speed (%.2g %% of its time in slow code, %.2g %% before)",
+		100*speedOf(*r.Before, *r.Now).Value, 100*r.Now.Slow.Part, 100*r.Before.Slow.Part)
 }
 
 // Disturbed says that results describe a program that is slower than without Sonde; "" if they do not.
@@ -184,13 +221,32 @@ const (
 // Changed says that classes have just been changed.
 func (p *Pace) Changed() {
 	p.changed, p.after, p.runs, p.compilers = time.Now(), nil, 0, Settling{Rule: ForResults}
+	if p.firstChanged.IsZero() {
+		p.firstChanged = p.changed
+	}
+	if p.isFollowing() { // results begin again later
+		p.end()
+		p.sample(context.Background(), pacePeriod)
+	}
+}
+
+// latest removes samples that no comparison needs any more.
+func latest(samples []paceSample) []paceSample {
+	now := time.Now()
+	return slices.DeleteFunc(samples, func(s paceSample) bool { return now.Sub(s.at) > paceWindowMost })
 }
 
 // Look takes in what happened since the last look and says whether the program runs as before the
 // change. isHooked says which methods have hooks: if there are enough samples with them, only those
 // are compared.
 func (p *Pace) Look(ctx context.Context, isHooked func(classfile.MethodRef) bool, since cost.Cost) Recovery {
-	p.after = append(p.after, p.poll(ctx)...)
+	fresh := p.poll(ctx)
+	if p.left.IsZero() {
+		p.goingIn.add(fresh)
+	} else {
+		p.comingOut.add(fresh)
+	}
+	p.after = latest(append(p.after, fresh...))
 	p.compilers.Add(since)
 	found := p.compare(isHooked)
 	found.Took = time.Since(p.changed)
@@ -204,6 +260,7 @@ func (p *Pace) Look(ctx context.Context, isHooked func(classfile.MethodRef) bool
 	default:
 		p.runs = 0
 	}
+	p.by = found.By
 	return found
 }
 
@@ -230,35 +287,33 @@ func (p *Pace) Settle(ctx context.Context, limit time.Duration, isHooked func(cl
 
 // compare compares the latest samples with those before.
 func (p *Pace) compare(isHooked func(classfile.MethodRef) bool) Recovery {
-	latest := func(samples []paceSample) []paceSample {
-		now := time.Now()
-		from := len(samples)
-		for from > 0 && now.Sub(samples[from-1].at) < paceWindowMost && (now.Sub(samples[from-1].at) < paceWindow || len(samples)-from < enoughNow) {
-			from--
-		}
-		return samples[from:]
-	}
-	for _, scope := range []struct {
-		by   string
-		keep func(paceSample) bool
-	}{
-		{ByHooked, func(s paceSample) bool {
-			return slices.ContainsFunc(s.stack.Frames, func(f jfr.Frame) bool { return f.IsJava() && isHooked(f.Method.Ref()) })
-		}},
-		{ByProgram, func(paceSample) bool { return true }},
-	} {
-		before, now := filter(p.before, scope.keep), latest(filter(p.after, scope.keep))
+	for _, by := range []string{ByHooked, ByProgram} {
+		before, now := inScope(p.before, by, isHooked), window(inScope(p.after, by, isHooked))
 		if len(before) >= enoughNow && len(now) >= enoughNow {
 			was, is := slownessOf(before), slownessOf(now)
-			return Recovery{By: scope.by, Before: &was, Now: &is}
+			return Recovery{By: by, Before: &was, Now: &is}
 		}
 	}
 	return Recovery{By: ByCompilers}
 }
 
-func filter(samples []paceSample, keep func(paceSample) bool) (kept []paceSample) {
+// window returns the latest samples.
+func window(samples []paceSample) []paceSample {
+	now := time.Now()
+	from := len(samples)
+	for from > 0 && now.Sub(samples[from-1].at) < paceWindowMost && (now.Sub(samples[from-1].at) < paceWindow || len(samples)-from < enoughNow) {
+		from--
+	}
+	return samples[from:]
+}
+
+// inScope returns the samples that a comparison uses.
+func inScope(samples []paceSample, by string, isHooked func(classfile.MethodRef) bool) (kept []paceSample) {
+	if by != ByHooked {
+		return samples
+	}
 	for _, s := range samples {
-		if keep(s) {
+		if slices.ContainsFunc(s.stack.Frames, func(f jfr.Frame) bool { return f.IsJava() && isHooked(f.Method.Ref()) }) {
 			kept = append(kept, s)
 		}
 	}

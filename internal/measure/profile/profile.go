@@ -82,6 +82,8 @@ const (
 	Waiting  Stage = "waiting for the root's class to load"
 	Running  Stage = "measuring"
 	Leaving  Stage = "removing the hooks"
+	// Recovering follows if a pace is watched.
+	Recovering Stage = "waiting until the program runs as before"
 )
 
 // A Progress is how far a run has come.
@@ -90,7 +92,8 @@ type Progress struct {
 	Elapsed   time.Duration // since hooks are on
 	Mirrored  int           // classes that were read
 	RootCalls uint64
-	cct.Cost  // so far; Steady is negative where it is not known
+	Settling  *overhead.Recovery // nil unless the program does not yet run as before
+	cct.Cost                     // so far; Steady is negative where it is not known
 	Tree      func() (*cct.Profile, error)
 }
 
@@ -269,6 +272,7 @@ func (r *run) leave(ctx context.Context, cause error) (*cct.Profile, error) {
 		_, err := r.session.Close(ctx)
 		return nil, errors.Join(cause, ended, err)
 	}
+	ending := ctx
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveLimit)
 	defer cancel()
 	if ended == nil {
@@ -276,9 +280,14 @@ func (r *run) leave(ctx context.Context, cause error) (*cct.Profile, error) {
 	}
 	profile, err := r.result(ctx)
 	r.enter(Leaving)
+	r.pace.Leave(ctx)
 	farewell, closing := r.session.Close(ctx)
 	if err != nil {
 		return nil, errors.Join(err, closing)
+	}
+	if ended == nil && r.pace != nil {
+		r.enter(Recovering)
+		profile.Disturbance.ComingOut = r.pace.Recover(ending, r.Settle, func(overhead.Recovery) { r.report() })
 	}
 	if errors.Is(ended, session.ErrExited) {
 		profile.Notes = append(profile.Notes, "the program ended while it was measured")
@@ -460,6 +469,9 @@ func (r *run) report() {
 	}
 	p.Steady = -1
 	if p.Stage == Running || p.Stage == Waiting {
+		if r.pace != nil && r.settler.recovery.By != "" && !r.settler.recovery.Settled {
+			p.Settling = &r.settler.recovery
+		}
 		if threads, err := r.session.Threads(); err == nil {
 			p.RootCalls, _ = r.rootCalls()
 			p.Waited, p.Steady = waited(threads), r.steady(threads)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/internal/jvm/cost"
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/report/format"
@@ -30,7 +31,7 @@ func (r *run) result(ctx context.Context) (*cct.Profile, error) {
 		Threads: threads, Names: names, Now: now, Methods: r.methods(), Calibration: r.calibrator.Calibration(),
 		RootsOnAt: r.onAt, HookedAt: maps.Clone(r.hookedAt),
 	}
-	cost := r.cost(threads)
+	cost, hooks := r.cost(threads), r.hookShare(threads)
 	view := view{began: r.began, read: read}
 	if !r.Whole {
 		view = r.window.narrow(r, threads, read)
@@ -43,7 +44,7 @@ func (r *run) result(ctx context.Context) (*cct.Profile, error) {
 	profile := cct.Build(input)
 	r.describe(profile)
 	profile.Began, profile.Took = view.began, view.took()
-	profile.Cost = cost
+	profile.Cost, profile.Disturbance = cost, r.pace.Disturbance(hooks)
 	profile.Notes = r.notes(profile)
 	if r.budget != nil {
 		r.budget.explain(profile, view)
@@ -107,6 +108,24 @@ func (r *run) steady(threads []arena.Thread) float64 {
 		return 0
 	}
 	return price(r.calibrator.Calibration(), threads, since.Elapsed.Seconds()) / float64(since.Rest)
+}
+
+// hookShare is like steady, with its bounds; nil if it is not known.
+func (r *run) hookShare(threads []arena.Thread) *cost.Estimate {
+	now, err := r.session.Read()
+	since := r.on.Until(now)
+	if err != nil || since.Rest <= 0 {
+		return nil
+	}
+	var share cost.Estimate
+	known := r.calibrator.Calibration()
+	for _, s := range sumByMethod(threads, 0) {
+		rate, timed := s.calls/max(since.Elapsed.Seconds(), 1), s.timed+s.nested
+		share.Low += overhead.InLoops(known).Of(s.calls, timed) / float64(since.Rest)
+		share.Value += overhead.Expected(known, rate).Of(s.calls, timed) / float64(since.Rest)
+		share.High += overhead.Pessimistic(known, rate).Of(s.calls, timed) / float64(since.Rest)
+	}
+	return &share
 }
 
 // price returns what the calls that threads hold cost, in nanoseconds, if they were made

@@ -154,6 +154,11 @@ func (s *settler) look() error {
 	if wasOpen || since.Elapsed <= 0 || s.add(since) != overhead.Settled {
 		return nil
 	}
+	soFar, _ := s.run.rootCalls()
+	s.run.pace.Follow(context.Background(), s.run.isHooked, soFar, func() (uint64, error) { // the session bounds it
+		calls, _ := s.run.rootCalls()
+		return calls, s.run.session.Err()
+	})
 	return s.run.window.open(s.run)
 }
 

@@ -20,6 +20,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sonde-jvm/sonde/internal/jvm/cost"
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
 	"github.com/sonde-jvm/sonde/internal/weave/probes"
@@ -41,6 +42,8 @@ type Trace struct {
 	Woven        int // how often a class was woven
 	Cached       int // how often it was found in the cache
 	Losses       Losses
+	Disturbed    string            // says that the program did not run as without Sonde; the first note says it, too
+	Disturbance  *cost.Disturbance // nil if nothing is known
 	Notes        []string
 }
 

@@ -39,6 +39,8 @@ type Count struct {
 	Leaving   *Leaving  `json:"leaving,omitempty"`
 	HookCost  *HookCost `json:"hookCost,omitempty"`
 	Remarks   []string  `json:"remarks,omitempty"`
+	// Disturbance is what measuring has done to the speed of the program.
+	Disturbance *cost.Disturbance `json:"disturbance,omitempty"`
 }
 
 // Method is a method with its measurements. Times are present only if calls were timed.
@@ -268,6 +270,8 @@ type Monitor struct {
 	HookCost  *HookCost `json:"hookCost,omitempty"`
 	Clock     *float64  `json:"clockNanos,omitempty"` // was taken off all times
 	Remarks   []string  `json:"remarks,omitempty"`
+	// Disturbance is what measuring has done to the speed of the program.
+	Disturbance *cost.Disturbance `json:"disturbance,omitempty"`
 
 	Pack    string   `json:"pack,omitempty"`  // of sonde attach
 	Arena   string   `json:"arena,omitempty"` // that the pack's agent writes
@@ -361,6 +365,8 @@ type Applied struct {
 	LeftAlone    []Left             `json:"leftAlone,omitempty"`
 	session.Weavings
 	Remarks []string `json:"remarks,omitempty"`
+	// Disturbance is what measuring has done to the speed of the program.
+	Disturbance *cost.Disturbance `json:"disturbance,omitempty"`
 }
 
 // Handover is written by `sonde apply --json` for a set that was handed over or compared.

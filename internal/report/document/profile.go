@@ -8,30 +8,32 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sonde-jvm/sonde/internal/jvm/cost"
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
 )
 
 // Profile is written by `sonde profile`; docs/formats/profile.md describes it.
 type Profile struct {
-	Format      string          `json:"format"`
-	Version     int             `json:"version"`
-	Target      cct.Target      `json:"target,omitzero"`
-	Roots       []string        `json:"roots,omitempty"`
-	Began       time.Time       `json:"began,omitzero"`
-	Took        time.Duration   `json:"tookNanos,omitempty"`
-	Scheme      string          `json:"scheme,omitempty"`
-	Why         string          `json:"why,omitempty"`
-	Timing      cct.Timing      `json:"timing,omitempty"`
-	Period      uint32          `json:"period,omitempty"`
-	Methods     []cct.Method    `json:"methods"`
-	Merged      []node          `json:"merged"`
-	Threads     []thread        `json:"threads"`
-	Calibration cct.Calibration `json:"calibration,omitzero"`
-	Cost        cct.Cost        `json:"cost,omitzero"`
-	LeftAlone   []cct.LeftAlone `json:"leftAlone,omitempty"`
-	Quiet       []cct.Quiet     `json:"quiet,omitempty"`
-	Notes       []string        `json:"notes,omitempty"`
-	Disturbed   string          `json:"disturbed,omitempty"`
+	Format      string            `json:"format"`
+	Version     int               `json:"version"`
+	Target      cct.Target        `json:"target,omitzero"`
+	Roots       []string          `json:"roots,omitempty"`
+	Began       time.Time         `json:"began,omitzero"`
+	Took        time.Duration     `json:"tookNanos,omitempty"`
+	Scheme      string            `json:"scheme,omitempty"`
+	Why         string            `json:"why,omitempty"`
+	Timing      cct.Timing        `json:"timing,omitempty"`
+	Period      uint32            `json:"period,omitempty"`
+	Methods     []cct.Method      `json:"methods"`
+	Merged      []node            `json:"merged"`
+	Threads     []thread          `json:"threads"`
+	Calibration cct.Calibration   `json:"calibration,omitzero"`
+	Cost        cct.Cost          `json:"cost,omitzero"`
+	LeftAlone   []cct.LeftAlone   `json:"leftAlone,omitempty"`
+	Quiet       []cct.Quiet       `json:"quiet,omitempty"`
+	Notes       []string          `json:"notes,omitempty"`
+	Disturbed   string            `json:"disturbed,omitempty"`
+	Disturbance *cost.Disturbance `json:"disturbance,omitempty"`
 }
 
 const (
@@ -55,7 +57,7 @@ func NewProfile(p *cct.Profile) *Profile {
 		Format: profileFormat, Version: profileVersion, Target: p.Target, Roots: p.Roots, Began: p.Began,
 		Took: p.Took, Scheme: p.Scheme, Why: p.Why, Timing: p.Timing, Period: p.Period,
 		Methods: notNil(p.Methods), Merged: nodeList(p.Merged), Threads: []thread{},
-		Calibration: p.Calibration, Cost: p.Cost, LeftAlone: p.LeftAlone, Quiet: p.Quiet, Notes: p.Notes, Disturbed: p.Disturbed,
+		Calibration: p.Calibration, Cost: p.Cost, LeftAlone: p.LeftAlone, Quiet: p.Quiet, Notes: p.Notes, Disturbed: p.Disturbed, Disturbance: p.Disturbance,
 	}
 	for _, t := range p.Threads {
 		d.Threads = append(d.Threads, thread{t, nodeList(t.Top)})
@@ -110,7 +112,7 @@ func ReadProfile(r io.Reader) (*cct.Profile, error) {
 	}
 	p := &cct.Profile{
 		Target: d.Target, Roots: d.Roots, Began: d.Began, Took: d.Took, Scheme: d.Scheme, Why: d.Why, Timing: d.Timing, Period: d.Period,
-		Methods: d.Methods, Calibration: d.Calibration, Cost: d.Cost, LeftAlone: d.LeftAlone, Quiet: d.Quiet, Notes: d.Notes, Disturbed: d.Disturbed,
+		Methods: d.Methods, Calibration: d.Calibration, Cost: d.Cost, LeftAlone: d.LeftAlone, Quiet: d.Quiet, Notes: d.Notes, Disturbed: d.Disturbed, Disturbance: d.Disturbance,
 	}
 	var err error
 	if p.Merged, err = linkNodes(d.Merged, len(d.Methods)); err != nil {

@@ -4,27 +4,30 @@ import (
 	"encoding/hex"
 	"time"
 
+	"github.com/sonde-jvm/sonde/internal/jvm/cost"
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/measure/trace"
 )
 
 // Trace is written by `sonde trace`; docs/formats/trace.md describes it.
 type Trace struct {
-	Format       string        `json:"format"`
-	Version      int           `json:"version"`
-	Target       cct.Target    `json:"target"`
-	Command      string        `json:"command,omitempty"`
-	Methods      []string      `json:"methods"`
-	Conditions   []string      `json:"conditions,omitempty"`
-	Levels       int           `json:"levels"`
-	Began        time.Time     `json:"began,omitzero"`
-	Took         time.Duration `json:"tookNanos"`
-	Hooks        trace.Cost    `json:"hooks"`
-	Woven        int           `json:"classesWoven"`
-	Cached       int           `json:"classesFromCache"`
-	Losses       trace.Losses  `json:"losses"`
-	Notes        []string      `json:"notes,omitempty"`
-	Transactions []Transaction `json:"transactions"`
+	Format       string            `json:"format"`
+	Version      int               `json:"version"`
+	Target       cct.Target        `json:"target"`
+	Command      string            `json:"command,omitempty"`
+	Methods      []string          `json:"methods"`
+	Conditions   []string          `json:"conditions,omitempty"`
+	Levels       int               `json:"levels"`
+	Began        time.Time         `json:"began,omitzero"`
+	Took         time.Duration     `json:"tookNanos"`
+	Hooks        trace.Cost        `json:"hooks"`
+	Woven        int               `json:"classesWoven"`
+	Cached       int               `json:"classesFromCache"`
+	Losses       trace.Losses      `json:"losses"`
+	Notes        []string          `json:"notes,omitempty"`
+	Disturbed    string            `json:"disturbed,omitempty"`
+	Disturbance  *cost.Disturbance `json:"disturbance,omitempty"`
+	Transactions []Transaction     `json:"transactions"`
 }
 
 // Transaction is a traced call of a root.
@@ -68,7 +71,7 @@ func newTrace(t *trace.Trace) Trace {
 	return Trace{
 		Format: "sonde-trace", Version: 1, Target: t.Target, Command: t.Command, Methods: t.Methods, Conditions: t.Conditions,
 		Levels: t.Levels, Began: t.Began, Took: t.Took, Hooks: t.Cost, Woven: t.Woven, Cached: t.Cached, Losses: t.Losses, Notes: t.Notes,
-		Transactions: []Transaction{},
+		Disturbed: t.Disturbed, Disturbance: t.Disturbance, Transactions: []Transaction{},
 	}
 }
 

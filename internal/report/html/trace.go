@@ -47,6 +47,9 @@ func newTraceView(t *trace.Trace) traceView {
 		Trace: t, NotChosen: cmp.Or(text.NotChosen(t.Losses), "all that met the conditions"), Hottest: hottestOf(t),
 		Times: strings.Join(text.TraceTimes(t), ". ") + ".", Remarks: append(text.Losses(t.Losses), t.Notes...),
 	}
+	if t.Disturbance != nil {
+		v.Remarks = append(v.Remarks, t.Disturbance.String())
+	}
 	for _, one := range t.Transactions {
 		row := newTransactionView(one)
 		v.Rows = append(v.Rows, row)

@@ -68,6 +68,9 @@ func (r *profileReport) header() {
 	if p.Scheme != "" {
 		r.say("%s: %s", p.Scheme, p.Why)
 	}
+	if p.Disturbance != nil {
+		r.say("%v", p.Disturbance)
+	}
 }
 
 // rootCalls describes how often the roots were called, and how long the calls took.

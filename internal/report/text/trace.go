@@ -49,7 +49,11 @@ func writeWrapped(out io.Writer, texts []string, terminal Terminal) {
 
 // about describes what was traced.
 func about(t *trace.Trace) []string {
-	texts := []string{"Traced " + strings.Join(t.Methods, " ")}
+	var texts []string
+	if t.Disturbed != "" {
+		texts = append(texts, t.Disturbed)
+	}
+	texts = append(texts, "Traced "+strings.Join(t.Methods, " "))
 	if len(t.Conditions) > 0 {
 		texts = append(texts, "Only "+strings.Join(t.Conditions, ", "))
 	}
@@ -72,7 +76,11 @@ func traceSummary(t *trace.Trace) []string {
 		texts[0] += "; " + missing
 	}
 	texts = append(texts, TraceTimes(t)...)
-	return append(texts, Losses(t.Losses)...)
+	texts = append(texts, Losses(t.Losses)...)
+	if t.Disturbance != nil {
+		texts = append(texts, t.Disturbance.String())
+	}
+	return texts
 }
 
 // TraceTimes describes what the times of a trace include.

@@ -1,0 +1,72 @@
+package cost
+
+import "fmt"
+
+// A Disturbance is what measuring has done to the speed of a program, as far as that can be
+// determined without asking the program. What is not known is nil.
+type Disturbance struct {
+	// Speed is that of the program while it was measured, relative to before: without the time that
+	// hooks took, and without the time in slow code (in the interpreter, or of the first compiler) by
+	// which it exceeded the time before. Slow code does some work, so the speed may have been higher.
+	Speed *Estimate `json:"speed,omitempty"`
+	// Hooks is the part of the program's processor time that hooks took: the number of their calls
+	// times what one of them costs.
+	Hooks *Estimate `json:"hooks,omitempty"`
+	// GoingIn and ComingOut are seconds of work that were lost because HotSpot compiled discarded code
+	// again: from the first change of a class until results began, and after the hooks were removed.
+	GoingIn   *Loss `json:"goingIn,omitempty"`
+	ComingOut *Loss `json:"comingOut,omitempty"`
+	// Unknown says why the speed is not known.
+	Unknown string `json:"unknown,omitempty"`
+}
+
+// An Estimate is a value with its 95 % interval.
+type Estimate struct {
+	Value float64 `json:"value"`
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
+}
+
+// A Loss is lost work in seconds.
+type Loss struct {
+	Estimate
+	By string `json:"by"`
+}
+
+// How a loss is determined.
+const (
+	// ByCalls: fewer calls of the hooked methods than later, in the same time.
+	ByCalls = "calls"
+	// BySamples: the time in slow code by which it exceeded the time before. This is an upper bound.
+	BySamples = "samples"
+)
+
+func (d *Disturbance) String() string {
+	if d == nil {
+		return ""
+	}
+	text := "disturbance: "
+	if d.Speed == nil {
+		text += "speed while measured unknown (" + d.Unknown + ")"
+	} else {
+		text += fmt.Sprintf("while measured, the program had %s %% of its former speed (%s to %s %%)", percent(d.Speed.Value), percent(d.Speed.Low), percent(d.Speed.High))
+	}
+	return text + "; work lost going in: " + d.GoingIn.String() + ", coming out: " + d.ComingOut.String()
+}
+
+func percent(part float64) string { return fmt.Sprintf("%.3g", 100*part) }
+
+func (l *Loss) String() string {
+	switch {
+	case l == nil:
+		return "unknown"
+	case l.High < least:
+		return "less than 0.1 s"
+	case l.By == BySamples || l.Low <= 0:
+		return fmt.Sprintf("at most %.1f s", l.High)
+	}
+	return fmt.Sprintf("%.1f s (%.1f to %.1f s)", l.Value, l.Low, l.High)
+}
+
+// least is the loss in seconds below which none is worth a number.
+const least = 0.1

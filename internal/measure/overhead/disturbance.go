@@ -1,0 +1,264 @@
+package overhead
+
+import (
+	"context"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/internal/jvm/cost"
+	"github.com/sonde-jvm/sonde/internal/jvm/process"
+	"github.com/sonde-jvm/sonde/internal/session"
+)
+
+// An account is what a Pace has seen of a program in the phases of a command: while its hooks went
+// in, while it was measured, and after its hooks were removed.
+type account struct {
+	changing     time.Time // when its classes began to change
+	firstChanged time.Time // when the first of them had hooks
+	goingIn      tally
+
+	results time.Time // when they began
+	soFar   uint64    // calls of hooked methods until then
+	by      string    // which samples are compared
+	was     Slowness  // before
+	lock    sync.Mutex
+	during  tally
+	calls   rates
+	endDone func() // ends the goroutine that follows the program; nil if there is none
+
+	left      time.Time // when the hooks began to be removed
+	comingOut tally
+	out       *cost.Loss
+}
+
+const (
+	// followPeriod is the period of the samples while a program is measured: they cost it less than a
+	// thousandth.
+	followPeriod = 20 * time.Millisecond
+	followEvery  = 500 * time.Millisecond
+	// leaveLimit bounds how long a program is watched after its hooks were removed, and interruptedLimit
+	// how long after a Ctrl-C.
+	leaveLimit       = 15 * time.Second
+	interruptedLimit = 2 * time.Second
+	// idleLimit is how long enough samples of a busy program take at most.
+	idleLimit = time.Second
+)
+
+// Follow says that results begin now, after soFar calls of the hooked methods. It watches the program
+// until Leave, or until classes change again. calls returns the calls of hooked methods since any moment.
+func (p *Pace) Follow(ctx context.Context, isHooked func(classfile.MethodRef) bool, soFar uint64, calls func() (uint64, error)) {
+	if p == nil {
+		return
+	}
+	p.end()
+	if p.by == "" || p.by == ByCompilers {
+		p.by = ByProgram
+	}
+	p.results, p.soFar, p.during, p.calls = time.Now(), soFar, tally{}, rates{}
+	p.was = slownessOf(inScope(p.before, p.by, isHooked))
+	p.during.add(window(inScope(p.after, p.by, isHooked)))
+	p.after = nil
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	if p.sampler != nil {
+		p.sample(ctx, followPeriod)
+	}
+	done := make(chan struct{})
+	p.endDone = func() { cancel(); <-done }
+	go func() {
+		defer close(done)
+		last, err := calls()
+		at := time.Now()
+		for process.Pause(ctx, followEvery) == nil && err == nil {
+			var now uint64
+			if now, err = calls(); err != nil {
+				return
+			}
+			fresh := inScope(p.poll(ctx), p.by, isHooked)
+			p.lock.Lock()
+			p.during.add(fresh)
+			p.calls.add(float64(now-min(now, last)) / time.Since(at).Seconds())
+			p.lock.Unlock()
+			last, at = now, time.Now()
+		}
+	}()
+}
+
+func (p *Pace) isFollowing() bool { return p.endDone != nil }
+
+// end ends following.
+func (p *Pace) end() {
+	if p.endDone != nil {
+		p.endDone()
+		p.endDone = nil
+	}
+}
+
+// Leave says that results have ended, and that the hooks are about to be removed.
+func (p *Pace) Leave(ctx context.Context) {
+	if p == nil {
+		return
+	}
+	p.end()
+	if p.sampler != nil {
+		p.sample(context.WithoutCancel(ctx), pacePeriod)
+	}
+	p.left = time.Now()
+}
+
+// Recover waits until the program runs as before, after its hooks were removed. It does not wait for a
+// program without samples, and not long after an interruption. progress is called at each look. It
+// returns the work that was lost; nil if that is not known.
+func (p *Pace) Recover(ctx context.Context, limit time.Duration, progress func(Recovery)) *cost.Loss {
+	if p == nil || p.sampler == nil || p.left.IsZero() || len(p.before) < enoughNow {
+		return nil
+	}
+	limit = min(limit, leaveLimit)
+	if ctx.Err() != nil {
+		ctx, limit = context.WithoutCancel(ctx), min(limit, interruptedLimit)
+	}
+	p.changed, p.after, p.runs = p.left, nil, 0
+	for process.Pause(ctx, SettleInterval) == nil {
+		found := p.Look(ctx, func(classfile.MethodRef) bool { return false }, cost.Cost{})
+		if p.sampler == nil || found.Now == nil && found.Took >= idleLimit {
+			return nil
+		}
+		if found.Settled || found.Took >= limit {
+			break
+		}
+		progress(found)
+	}
+	p.out = lostBySamples(time.Since(p.left), slownessOf(p.before), p.comingOut)
+	return p.out
+}
+
+// Disturbance returns what measuring has done to the program so far. hooks is the part of its
+// processor time that hooks took; nil if it is not known.
+func (p *Pace) Disturbance(hooks *cost.Estimate) *cost.Disturbance {
+	d := &cost.Disturbance{Hooks: hooks}
+	if p == nil {
+		d.Unknown = "it was not watched before it had hooks"
+		return d
+	}
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	was, during := p.was, p.during
+	if p.results.IsZero() { // it never ran as before: results cover the time in which it did not
+		was, during = slownessOf(p.before), p.goingIn
+	}
+	switch {
+	case hooks == nil:
+		d.Unknown = "the cost of the hooks is not known"
+	case was.Samples < enoughNow || during.samples < enoughNow:
+		d.Unknown = "too few samples of it"
+	default:
+		speed := speedOf(was, during.slowness())
+		d.Speed = &cost.Estimate{Value: speed.Value * (1 - hooks.Value), Low: speed.Low * (1 - hooks.High), High: speed.High * (1 - hooks.Low)}
+	}
+	d.GoingIn, d.ComingOut = p.lostGoingIn(), p.out
+	return d
+}
+
+// speedOf returns the speed of a program relative to before, at least: what ran compiled before and
+// does so now takes the same time for the same work, so its share of the time falls by as much as the
+// program as a whole becomes slower. It falls further if less runs compiled.
+func speedOf(before, now Slowness) cost.Estimate {
+	ratio := func(now, before float64) float64 {
+		if before <= 0 {
+			return 1
+		}
+		return min(1, max(0, now/before))
+	}
+	return cost.Estimate{
+		Value: ratio(1-now.Slow.Part, 1-before.Slow.Part),
+		Low:   ratio(1-now.Slow.High, 1-before.Slow.Low),
+		High:  1,
+	}
+}
+
+// lostBySamples returns the work that a program has lost at most in some time; nil if there are too
+// few samples.
+func lostBySamples(took time.Duration, before Slowness, now tally) *cost.Loss {
+	if before.Samples < enoughNow || now.samples < enoughNow {
+		return nil
+	}
+	speed := speedOf(before, now.slowness())
+	return &cost.Loss{By: cost.BySamples, Estimate: cost.Estimate{Value: took.Seconds() * (1 - speed.Value), High: took.Seconds() * (1 - speed.Low)}}
+}
+
+// lostGoingIn returns the work that was lost until results began. Calls tell how much, samples only
+// how much at most. Before the first hook there were no calls to count.
+func (p *Pace) lostGoingIn() *cost.Loss {
+	before := slownessOf(p.before)
+	if p.results.IsZero() {
+		return lostBySamples(time.Since(p.changing), before, p.goingIn)
+	}
+	lost, known := p.calls.lost(p.results.Sub(p.firstChanged), p.soFar)
+	if !known {
+		return lostBySamples(p.results.Sub(p.changing), before, p.goingIn)
+	}
+	weaving := p.firstChanged.Sub(p.changing)
+	if first := lostBySamples(weaving, before, p.goingIn); first != nil {
+		lost.Value += first.Value
+		lost.High += first.High
+	} else {
+		lost.High += weaving.Seconds()
+	}
+	return &cost.Loss{By: cost.ByCalls, Estimate: lost}
+}
+
+// rates are rates of calls per second in intervals: their number, mean and sum of squared deviations.
+type rates struct{ n, mean, squares float64 }
+
+func (r *rates) add(rate float64) {
+	r.n++
+	off := rate - r.mean
+	r.mean += off / r.n
+	r.squares += off * (rate - r.mean)
+}
+
+const (
+	leastIntervals = 4
+	leastCalls     = 30
+)
+
+// lost returns the time in which a program did nothing if it otherwise had these rates, and in which it
+// made so many calls in all.
+func (r *rates) lost(took time.Duration, calls uint64) (lost cost.Estimate, known bool) {
+	if r.n < leastIntervals || r.mean*r.n*followEvery.Seconds() < leastCalls {
+		return lost, false
+	}
+	const z = 1.96
+	seconds, spread := took.Seconds(), math.Sqrt(r.squares/(r.n-1))/r.mean // of an interval, relative
+	worked := float64(calls) / r.mean
+	// The rate is known from n intervals, and would have varied in this time as well.
+	off := z * spread * math.Hypot(worked/math.Sqrt(r.n), math.Sqrt(seconds*followEvery.Seconds()))
+	bound := func(value float64) float64 { return min(max(value, 0), seconds) }
+	return cost.Estimate{Value: bound(seconds - worked), Low: bound(seconds - worked - off), High: bound(seconds - worked + off)}, true
+}
+
+// A Used is what the calls of one method with a hook are.
+type Used struct{ Calls, Timed uint64 }
+
+// HookShare returns the part of a program's processor time that hooks of a kind took: by what a
+// call costs in a loop, and beyond that if it is called rarely (Hook). The first is the lower bound. nil if it is not known.
+func HookShare(h Hook, each *session.HookCost, methods []Used, since cost.Cost) *cost.Estimate {
+	if each == nil || !since.Known.Process || since.Rest <= 0 || since.Elapsed <= 0 {
+		return nil
+	}
+	var share cost.Estimate
+	for _, m := range methods {
+		calls, timed := float64(m.Calls), float64(min(m.Timed, m.Calls))
+		if calls == 0 {
+			continue
+		}
+		counted := calls - timed
+		cold := calls * h.Cold(calls/since.Elapsed.Seconds(), timed/calls)
+		share.Low += timed*each.Low + counted*min(each.Low, HotCount)
+		share.Value += timed*each.Median + counted*min(each.Median, HotCount) + cold
+		share.High += timed*each.High*timingFactor + counted*min(each.High, HotCount)*countingFactor + cold
+	}
+	part := func(nanos float64) float64 { return min(1, nanos/float64(since.Rest)) }
+	return &cost.Estimate{Value: part(share.Value), Low: part(share.Low), High: part(share.High)}
+}

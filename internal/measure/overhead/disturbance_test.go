@@ -1,0 +1,131 @@
+package overhead
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/internal/jvm/cost"
+	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
+	"github.com/sonde-jvm/sonde/internal/session"
+)
+
+func near(got, want float64) bool { return math.Abs(got-want) < 0.005 }
+
+func ratesOf(all ...float64) (r rates) {
+	for _, rate := range all {
+		r.add(rate)
+	}
+	return r
+}
+
+func TestLostByCalls(t *testing.T) {
+	steady := ratesOf(100, 100, 100, 100)
+	for name, tt := range map[string]struct {
+		rates     rates
+		calls     uint64
+		known     bool
+		want, off float64
+	}{
+		"half of the time":     {steady, 200, true, 2, 0},
+		"all of it":            {steady, 0, true, 4, 0},
+		"nothing":              {steady, 400, true, 0, 0},
+		"faster than later":    {steady, 500, true, 0, 0},
+		"varying rates":        {ratesOf(80, 120, 80, 120), 200, true, 2, 0.78},
+		"too few intervals":    {ratesOf(100, 100, 100), 200, false, 0, 0},
+		"too few calls":        {ratesOf(1, 1, 1, 1), 2, false, 0, 0},
+		"no calls at all":      {ratesOf(0, 0, 0, 0), 0, false, 0, 0},
+		"nothing was followed": {rates{}, 200, false, 0, 0},
+	} {
+		got, known := tt.rates.lost(4*time.Second, tt.calls)
+		want := cost.Estimate{Value: tt.want, Low: tt.want - tt.off, High: tt.want + tt.off}
+		if known != tt.known || !near(got.Value, want.Value) || !near(got.Low, want.Low) || !near(got.High, want.High) {
+			t.Errorf("%s: lost %+v, %t; want %+v, %t", name, got, known, want, tt.known)
+		}
+	}
+}
+
+func TestDisturbance(t *testing.T) {
+	fast := map[jfr.FrameKind]int{jfr.C2: 400}
+	slow := map[jfr.FrameKind]int{jfr.C2: 200, jfr.Interpreted: 200}
+	hooks := &cost.Estimate{Value: 0.01, Low: 0.005, High: 0.02}
+	now := time.Now()
+	followed := func(before, during map[jfr.FrameKind]int) *Pace {
+		p := &Pace{before: samplesOf("a", before)}
+		p.was = slownessOf(p.before)
+		p.during.add(samplesOf("a", during))
+		p.goingIn.add(samplesOf("a", slow))
+		p.changing, p.firstChanged, p.results = now.Add(-5*time.Second), now.Add(-4*time.Second), now
+		p.soFar, p.calls = 200, ratesOf(100, 100, 100, 100)
+		return p
+	}
+	unsettled := followed(fast, nil)
+	unsettled.results = time.Time{}
+	noCalls := followed(fast, fast)
+	noCalls.calls = rates{}
+	for name, tt := range map[string]struct {
+		pace  *Pace
+		hooks *cost.Estimate
+		want  string // the beginning of the text
+	}{
+		"as before":          {followed(fast, fast), hooks, "disturbance: while measured, the program had 99 % of its former speed (97.1 to 99.5 %); work lost going in: 2.5 s (2.0 to 2.5 s), coming out: unknown"},
+		"half as fast":       {followed(fast, slow), hooks, "disturbance: while measured, the program had 49.5 % of its former speed (44.2 to 99.5 %); work lost"},
+		"faster than before": {followed(slow, fast), hooks, "disturbance: while measured, the program had 99 % of"},
+		"it never settled":   {unsettled, hooks, "disturbance: while measured, the program had 49.5 % of its former speed (44.2 to 99.5 %); work lost going in: at most 2.7 s"},
+		"no calls":           {noCalls, hooks, "disturbance: while measured, the program had 99 % of its former speed (97.1 to 99.5 %); work lost going in: at most 2.7 s"},
+		"few samples":        {followed(fast, nil), hooks, "disturbance: speed while measured unknown (too few samples of it); work lost going in: 2.5 s"},
+		"cost of hooks":      {followed(fast, fast), nil, "disturbance: speed while measured unknown (the cost of the hooks is not known)"},
+		"nobody watched it":  {nil, hooks, "disturbance: speed while measured unknown (it was not watched before it had hooks); work lost going in: unknown, coming out: unknown"},
+		"nobody sampled it":  {&Pace{account: account{results: now}}, hooks, "disturbance: speed while measured unknown (too few samples of it); work lost going in: unknown, coming out: unknown"},
+	} {
+		if got := tt.pace.Disturbance(tt.hooks).String(); !strings.HasPrefix(got, tt.want) {
+			t.Errorf("%s:\n got %s\nwant %s…", name, got, tt.want)
+		}
+	}
+}
+
+func TestFollow(t *testing.T) {
+	p := &Pace{before: samplesOf("a", map[jfr.FrameKind]int{jfr.C2: 100}), account: account{by: ByCompilers}}
+	p.Changed()
+	p.after = samplesOf("a", map[jfr.FrameKind]int{jfr.C2: 70})
+	read := make(chan struct{})
+	p.Follow(t.Context(), func(classfile.MethodRef) bool { return false }, 7, func() (uint64, error) {
+		select {
+		case read <- struct{}{}:
+		default:
+		}
+		return 0, nil
+	})
+	<-read
+	p.Leave(t.Context())
+	if p.isFollowing() || p.soFar != 7 || p.during.samples != 70 || p.was.Samples != 100 {
+		t.Errorf("following %t, %d calls before, %d samples, %d before; want false, 7, 70, 100", p.isFollowing(), p.soFar, p.during.samples, p.was.Samples)
+	}
+	if lost := p.Recover(t.Context(), time.Minute, nil); lost != nil {
+		t.Errorf("lost %v although nothing sampled it", lost)
+	}
+	p.Close(t.Context())
+	var none *Pace // all of them must accept nil
+	none.Rest(t.Context())
+	none.Follow(t.Context(), nil, 0, nil)
+	none.Leave(t.Context())
+	none.Close(t.Context())
+}
+
+func TestHookShare(t *testing.T) {
+	each := &session.HookCost{Low: 80, Median: 100, High: 120}
+	since := cost.Cost{Known: cost.Known{Process: true}, Elapsed: time.Second, Rest: time.Second}
+	got := HookShare(Plain, each, []Used{{Calls: 100_000, Timed: 100_000}, {}}, since)
+	want := cost.Estimate{Value: 0.025, Low: 0.008, High: 0.03} // half of the 300 ns of a rare call remain
+	if got == nil || !near(got.Value, want.Value) || !near(got.Low, want.Low) || !near(got.High, want.High) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if got := HookShare(Plain, nil, nil, since); got != nil {
+		t.Errorf("%+v of hooks whose cost is unknown", got)
+	}
+	if got := HookShare(Plain, each, nil, cost.Cost{Elapsed: time.Second}); got != nil {
+		t.Errorf("%+v of unknown processor time", got)
+	}
+}
