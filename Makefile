@@ -116,6 +116,11 @@ bench-see: setup ## whether the kernel's samples agree with async-profiler's, an
 	@.ci/setup live jruby asyncprofiler
 	$(GO) run ./bench/see -write
 
+.PHONY: bench-undisturbed
+bench-undisturbed: setup ## whether results describe programs as they run without Sonde
+	@.ci/setup live jruby
+	$(GO) run ./bench/undisturbed -write
+
 .PHONY: fuzz
 fuzz: setup ## every fuzz target in turn, FUZZTIME=30s each
 	@for package in $$($(GO) list ./...); do \
