@@ -1,12 +1,13 @@
 package load;
 
 import java.io.IOException;
+import java.io.PrintWriter;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Customers for the shop: {@code load.Main URL SECONDS}. They shop until the time is over or standard input ends, and
- * what they saw is printed every few seconds. Ends with 1 if the shop did not answer as it should.
+ * Customers for the shop: {@code load.Main URL SECONDS [LOG]}. They shop until the time is over or standard input ends, and
+ * what they saw is printed every few seconds; each request is written to the log. Ends with 1 if the shop did not answer as it should.
  */
 public final class Main {
     private static final int SHOPPERS = 4;
@@ -16,16 +17,16 @@ public final class Main {
     private Main() {
     }
 
-    public static void main(String[] args) throws InterruptedException {
-        if (args.length != 2) {
-            System.err.println("usage: load.Main URL SECONDS");
+    public static void main(String[] args) throws InterruptedException, IOException {
+        if (args.length != 2 && args.length != 3) {
+            System.err.println("usage: load.Main URL SECONDS [LOG]");
             System.exit(2);
         }
         long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(Long.parseLong(args[1]));
         CountDownLatch closed = new CountDownLatch(1);
         daemon(() -> awaitEndOfInput(closed));
 
-        Tally tally = new Tally();
+        Tally tally = new Tally(args.length == 3 ? new PrintWriter(args[2]) : null);
         for (int i = 0; i < SHOPPERS; i++) {
             daemon(new Shopper(args[0], SEED + i, tally, closed));
         }

@@ -90,9 +90,10 @@ final class Shopper implements Runnable {
     private Answer ask(String kind, String method, String path, int... expected) throws InterruptedException {
         closed.await(THINKING_MILLIS, TimeUnit.MILLISECONDS);
         try {
+            long millis = System.currentTimeMillis();
             long start = System.nanoTime();
             Answer answer = exchange(method, path);
-            tally.add(kind, System.nanoTime() - start);
+            tally.add(kind, millis, System.nanoTime() - start);
             for (int status : expected) {
                 if (status == answer.status()) {
                     return answer;

@@ -1,5 +1,6 @@
 package load;
 
+import java.io.PrintWriter;
 import java.util.Map;
 import java.util.TreeMap;
 
@@ -10,9 +11,18 @@ final class Tally {
     private static final int SLOWEST = 2;
 
     private final Map<String, long[]> sinceReport = new TreeMap<>();
+    private final PrintWriter log;
     private long failures;
 
-    synchronized void add(String kind, long nanos) {
+    /** Writes each request into the log as well, which may be null: when it was sent, how long it took, its kind. */
+    Tally(PrintWriter log) {
+        this.log = log;
+    }
+
+    synchronized void add(String kind, long millis, long nanos) {
+        if (log != null) {
+            log.println(millis + " " + nanos + " " + kind);
+        }
         long[] sums = sinceReport.computeIfAbsent(kind, k -> new long[3]);
         sums[COUNT]++;
         sums[NANOS] += nanos;
@@ -35,6 +45,9 @@ final class Tally {
         sinceReport.forEach((kind, sums) -> table.append(String.format("%8d %6.1f ms %6.1f ms  %s%n", sums[COUNT],
             sums[NANOS] / 1e6 / sums[COUNT], sums[SLOWEST] / 1e6, kind)));
         sinceReport.clear();
+        if (log != null) {
+            log.flush();
+        }
         return table.append('\n').toString();
     }
 }
