@@ -59,6 +59,20 @@ func TestSamplesOfAChunk(t *testing.T) {
 	}
 }
 
+func TestVirtualThreadsAreOne(t *testing.T) {
+	w := &writer{b: make([]byte, headerSize)}
+	w.sampleOf(2, 10, 1)
+	metadata := int64(len(w.b))
+	w.metadata(syntheticClasses)
+	checkpoint := int64(len(w.b))
+	w.values(0)
+	w.header(int64(len(w.b)), checkpoint, metadata, stateFinished)
+	b := samplesOf(t, w.b)
+	if len(b.Samples) != 1 || b.Samples[0].Thread != VirtualThreads {
+		t.Errorf("samples %+v, want one of %+v", b.Samples, VirtualThreads)
+	}
+}
+
 // render writes a value as text, to compare.
 func render(v value) string {
 	switch v.realKind() {

@@ -296,6 +296,9 @@ func makeThread(v value) *Thread {
 			t.Virtual = field.bool()
 		}
 	}
+	if t.Virtual {
+		return VirtualThreads
+	}
 	if t.JavaID == 0 && t.Name == "" {
 		t.Name = osName
 	}

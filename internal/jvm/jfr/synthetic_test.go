@@ -127,10 +127,13 @@ func (w *writer) values(before int64) {
 }
 
 // sample adds a sample of thread 1 at a number of ticks.
-func (w *writer) sample(ticks, stack int64) {
+func (w *writer) sample(ticks, stack int64) { w.sampleOf(1, ticks, stack) }
+
+// sampleOf adds a sample of a thread; thread 2 is virtual.
+func (w *writer) sampleOf(thread, ticks, stack int64) {
 	w.event(idSample, func(w *writer) {
 		w.long(testTicks + ticks)
-		w.long(1)
+		w.long(thread)
 		w.long(stack)
 		w.long(1)
 	})

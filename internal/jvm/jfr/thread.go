@@ -13,6 +13,9 @@ type Thread struct {
 	Virtual bool
 }
 
+// VirtualThreads stands for all virtual threads: there may be millions.
+var VirtualThreads = &Thread{Name: "virtual threads", Virtual: true}
+
 // A ThreadKind distinguishes threads of the JVM from those of the program.
 type ThreadKind string
 

@@ -208,7 +208,7 @@ func (k *kernelSamples) sample(s *perfevents.Sample) (jfr.Sample, bool) {
 	stack.Truncated = end == hotspot.TooDeep || end == hotspot.InHeap
 	stack.Broken = end == hotspot.UnknownCode
 	if end == hotspot.InHeap || isCarried(stack) {
-		thread = virtual
+		thread = jfr.VirtualThreads
 	}
 	return jfr.Sample{At: k.boot.Add(s.At), Source: jfr.CPUTime, Period: s.Period, State: StateRunnable, Thread: thread, Stack: stack}, true
 }
@@ -228,7 +228,7 @@ func (k *kernelSamples) waits(now time.Time) (found []jfr.Sample) {
 		stack := &jfr.Stack{Frames: frames, Truncated: end == hotspot.TooDeep || end == hotspot.InHeap, Broken: end == hotspot.UnknownCode}
 		sample := jfr.Sample{At: now, Source: jfr.WallClock, Wait: stack.WaitIn(), Thread: k.threads.named(&t), Stack: stack}
 		if end == hotspot.InHeap || isCarried(stack) {
-			sample.Thread = virtual
+			sample.Thread = jfr.VirtualThreads
 		}
 		if t.Contended {
 			sample.Wait = jfr.Monitor
@@ -253,9 +253,6 @@ func (k *kernelSamples) waits(now time.Time) (found []jfr.Sample) {
 
 // isSondesThread reports whether a thread belongs to Sonde's agent.
 func isSondesThread(name string) bool { return strings.HasPrefix(name, "sonde-") }
-
-// virtual stands for all virtual threads: there may be millions.
-var virtual = &jfr.Thread{Name: "virtual threads", Virtual: true}
 
 // isCarried reports whether a stack is that of a virtual thread, on the stack of another.
 func isCarried(stack *jfr.Stack) bool {

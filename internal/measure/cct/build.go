@@ -10,7 +10,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
-// Build builds one tree per thread and a merged tree of all. It sets only Methods, Merged,
+// Build builds one tree per thread, one for all virtual threads, and a merged tree of all. It sets only Methods, Merged,
 // Threads and Calibration.
 //
 // The merged tree is not the sum of the threads' trees: it is computed from the sum of the
@@ -25,30 +25,28 @@ func Build(in Input) *Profile {
 	threads := slices.Clone(in.Threads)
 	// Sums of squares depend on their order in the last digit.
 	slices.SortStableFunc(threads, func(a, b arena.Thread) int { return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Root, b.Root)) })
-	all := &tally{method: -1}
+	all, virtual := &tally{method: -1}, &tally{method: -1}
 	p := &Profile{Methods: g.methods, Calibration: in.Calibration}
-	for i := range threads {
-		t := &threads[i]
-		top := g.thread(t)
-		if len(top.children) == 0 && top.lost == 0 {
-			continue
+	add := func(t Thread, top *tally) {
+		if len(top.children) > 0 || top.lost != 0 {
+			all.merge(top)
+			t.Top, _ = in.Calibration.subtree(top)
+			p.Threads = append(p.Threads, t)
 		}
-		all.merge(top)
-		node, _ := in.Calibration.subtree(top)
-		p.Threads = append(p.Threads, Thread{ID: t.ID, Name: threadName(t, in.Names), Virtual: t.Virtual, Top: node})
 	}
+	for i := range threads {
+		if t := &threads[i]; t.Virtual {
+			virtual.merge(g.thread(t))
+		} else {
+			add(Thread{ID: t.ID, Name: cmp.Or(in.Names[t.ID], fmt.Sprintf("thread %d", t.ID))}, g.thread(t))
+		}
+	}
+	add(Thread{Name: "virtual threads", Virtual: true}, virtual)
 	p.Merged, _ = in.Calibration.subtree(all)
 	slices.SortStableFunc(p.Threads, func(a, b Thread) int {
 		return cmp.Or(cmp.Compare(b.Top.Total.Nanos, a.Top.Total.Nanos), cmp.Compare(a.ID, b.ID))
 	})
 	return p
-}
-
-func threadName(t *arena.Thread, names map[uint64]string) string {
-	if t.Virtual {
-		return "virtual threads"
-	}
-	return cmp.Or(names[t.ID], fmt.Sprintf("thread %d", t.ID))
 }
 
 // A tally holds the measurements of a method in a context, without corrections. Tallies of several

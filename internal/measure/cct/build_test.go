@@ -1,9 +1,11 @@
 package cct
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -321,6 +323,20 @@ func TestWhatSondeTookIsLostAndNoSelfTime(t *testing.T) {
 	}
 	if len(p.Methods) != 1 || len(p.Merged.Children) != 1 {
 		t.Errorf("what calibrates is in the result: %+v", p.Methods)
+	}
+}
+
+func TestVirtualThreadsAreOne(t *testing.T) {
+	in := Input{Now: 1e9, Names: map[uint64]string{7: "main"}}
+	for id := range uint64(100) {
+		in.Threads = append(in.Threads, arena.Thread{ID: 7 + id, Virtual: id > 0, Root: 1, Nodes: []arena.Node{{Ref: 2, Parent: 1, ID: 10, Calls: 1, Timed: 1, Self: 1000}}})
+	}
+	var got []string
+	for _, thread := range Build(in).Threads {
+		got = append(got, fmt.Sprint(thread, thread.Virtual, thread.Top.Roots().Calls, thread.Top.Total.Nanos))
+	}
+	if want := []string{"virtual threads true 99 99000", "main false 1 1000"}; !slices.Equal(got, want) {
+		t.Errorf("threads %q, want %q", got, want)
 	}
 }
 

@@ -74,8 +74,5 @@ func (t Thread) String() string {
 	if name == "" {
 		name = fmt.Sprintf("thread %d", t.ID)
 	}
-	if t.Virtual {
-		name += " (shared by virtual threads)"
-	}
 	return name
 }

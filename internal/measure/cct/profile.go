@@ -64,9 +64,9 @@ type Method struct {
 	LowerBound bool   `json:"lowerBound,omitempty"` // HotSpot may replace it by an intrinsic: then its hook misses calls
 }
 
-// A Thread holds the calls of one thread, or of several virtual threads that ran in turn.
+// A Thread holds the calls of one thread, or of all virtual threads: there may be millions.
 type Thread struct {
-	ID      uint64 `json:"id"`
+	ID      uint64 `json:"id"` // 0 for virtual threads
 	Name    string `json:"name,omitempty"`
 	Virtual bool   `json:"virtual,omitempty"`
 	Top     *Node  `json:"-"` // its method is -1

@@ -3,6 +3,7 @@ package hotspots
 import (
 	"encoding/binary"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -113,7 +114,7 @@ func (c *Collection) count(s jfr.Sample, thread *jfr.Thread, stack *jfr.Stack) {
 }
 
 // others stands for threads beyond the limit.
-var others = &jfr.Thread{JavaID: -1, Name: "(other threads)"}
+var others = &jfr.Thread{JavaID: math.MinInt32, Name: "(other threads)"}
 
 func (c *Collection) thread(t *jfr.Thread) *jfr.Thread {
 	known := c.threads[*t]

@@ -24,7 +24,7 @@ func HotSpots() *hotspots.Result {
 		}
 	}
 	worker := jfr.Sample{Source: jfr.CPUTime, Thread: &jfr.Thread{JavaID: 31, OSID: 101, Name: "http-1"}}
-	virtual := jfr.Sample{Source: jfr.CPUTime, Thread: &jfr.Thread{JavaID: 77, Virtual: true}}
+	virtual := jfr.Sample{Source: jfr.CPUTime, Thread: jfr.VirtualThreads}
 	run := frame(jfr.Interpreted, "java/lang/Thread", "run", "()V", 1583)
 	pay := frame(jfr.C2, "com/example/shop/Checkout", "pay", "(I)V", 42)
 	total := frame(jfr.C2, "com/example/shop/Cart", "total", "()J", 17)

@@ -79,7 +79,7 @@ func Shop(slowdown float64) *cct.Profile {
 	}
 	p.Threads = []cct.Thread{
 		{ID: 31, Name: "worker-1", Top: ShopTree(slowdown, 1)},
-		{ID: 32, Virtual: true, Top: ShopTree(slowdown, 0.5)},
+		{Name: "virtual threads", Virtual: true, Top: ShopTree(slowdown, 0.5)},
 	}
 	p.Merged = ShopTree(slowdown, 1.5)
 	return p

@@ -200,11 +200,8 @@ func threadName(t hotspots.Thread) string {
 	if name == "" {
 		name = "#" + strconv.FormatInt(t.JavaID, 10)
 	}
-	switch {
-	case t.Group != jfr.ProgramThread:
+	if t.Group != jfr.ProgramThread {
 		name += " (" + format.Count(t.Count, "thread", "threads") + ")"
-	case t.Virtual:
-		name += " (virtual)"
 	}
 	return format.Printable(name)
 }

@@ -12,7 +12,7 @@ function decodeProfile(profile) {
 		if (on === 0 || on < (profile.tookNanos ?? 0)) methods[method].on = on;
 	}
 	const threads = profile.threads.map((thread) => ({
-		label: (thread.name || "Thread " + thread.id) + (thread.virtual ? " (virtual)" : ""),
+		label: thread.name || "Thread " + thread.id,
 		top: decodeTree(thread.nodes),
 	}));
 	threads.sort((a, b) => totalOf(b.top) - totalOf(a.top));
