@@ -2,6 +2,7 @@ package trace
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -236,6 +237,7 @@ func (a *Assembler) deliver(s *state) {
 	a.release(s)
 	t.nest()
 	a.gaps.learn(t.Root)
+	t.fold()
 	s.delivered = t
 	a.ready = append(a.ready, t)
 	a.delivered = append(a.delivered, s)
@@ -266,6 +268,7 @@ func (a *Assembler) joinLate(s *state, isEnd bool) {
 	s.parts = nil
 	a.release(s)
 	t.nest()
+	t.fold()
 	a.changed = append(a.changed, t)
 }
 
@@ -473,6 +476,71 @@ func (t *Transaction) nest() {
 	slices.SortStableFunc(t.Parts, byStart)
 }
 
+// mostAlike is how many calls of one method by one call are kept: the longest ones.
+const mostAlike = 64
+
+// fold sums up calls of one method by one call where there are many: of a loop over a thousand
+// rows, a thousand records say no more than the longest of them and the sum.
+func (t *Transaction) fold() {
+	for _, c := range append([]*Call{t.Root}, t.Parts...) {
+		c.fold()
+	}
+}
+
+func (c *Call) fold() {
+	alike := map[uint32][]*Call{}
+	for _, child := range c.Children {
+		child.fold()
+		if !child.Handed && !child.Cut && len(child.Values) == 0 && child.label == c.label {
+			alike[child.Spot] = append(alike[child.Spot], child)
+		}
+	}
+	gone := map[*Call]bool{}
+	for _, spot := range slices.Sorted(maps.Keys(alike)) {
+		calls := alike[spot]
+		if len(calls) <= mostAlike {
+			continue
+		}
+		slices.SortStableFunc(calls, func(a, b *Call) int { return cmp.Compare(b.Measured, a.Measured) })
+		f := c.foldedOf(spot)
+		for _, short := range calls[mostAlike:] {
+			f.add(short)
+			gone[short] = true
+		}
+	}
+	if len(gone) > 0 {
+		c.Children = slices.DeleteFunc(c.Children, func(child *Call) bool { return gone[child] })
+	}
+}
+
+func (c *Call) foldedOf(spot uint32) *Folded {
+	at := slices.IndexFunc(c.Folded, func(f Folded) bool { return f.Spot == spot })
+	if at < 0 {
+		at = len(c.Folded)
+		c.Folded = append(c.Folded, Folded{Spot: spot})
+	}
+	return &c.Folded[at]
+}
+
+// add adds a call with all calls below it.
+func (f *Folded) add(c *Call) {
+	f.Calls++
+	f.Measured += c.Measured
+	for one := range c.All() {
+		if one != c {
+			f.Below++
+		}
+		if one.Threw {
+			f.Threw++
+		}
+		f.Below += one.Omitted.Calls
+		for _, inner := range one.Folded {
+			f.Below += inner.Calls + inner.Below
+			f.Threw += inner.Threw
+		}
+	}
+}
+
 func byStart(a, b *Call) int { return cmp.Compare(a.start, b.start) }
 
 func (c *Call) end() uint64 { return c.start + uint64(c.Measured) }
@@ -506,6 +574,13 @@ func (c *Call) place(begin uint64, cost Cost) {
 	c.Start = time.Duration(c.start - min(begin, c.start))
 	inside := float64(c.Omitted.Time) + cost.Outer*float64(c.Omitted.Calls)
 	below := time.Duration(max(0, float64(c.Omitted.Time)-cost.Inner*float64(c.Omitted.Calls)))
+	for i := range c.Folded {
+		f := &c.Folded[i]
+		hooks := cost.Inner*float64(f.Calls) + (cost.Inner+cost.Outer)*float64(f.Below)
+		f.Duration = time.Duration(max(0, float64(f.Measured)-hooks))
+		inside += float64(f.Measured) + cost.Outer*float64(f.Calls)
+		below += f.Duration
+	}
 	for _, child := range c.Children {
 		child.place(begin, cost)
 		inside += float64(child.Measured) + cost.Outer

@@ -212,6 +212,43 @@ func TestMoreCallsThanAreKept(t *testing.T) {
 	}
 }
 
+// TestManyCallsOfAMethodAreFolded keeps the longest ones, and the number and time of the others.
+func TestManyCallsOfAMethodAreFolded(t *testing.T) {
+	const rows = 906
+	a := NewAssembler(Options{Names: generatedNames, Cost: Cost{Inner: 1, Outer: 2}})
+	const ring = 1
+	clock := uint64(1000)
+	for row := range uint64(rows) {
+		length := 100 + 1000*(row%10/9) // each tenth is long
+		inner := call(5, 2, clock+1, 50)
+		inner.Threw = row == 0
+		a.Add(ring, inner)
+		a.Add(ring, call(5, 1, clock, length))
+		clock += length + 10
+	}
+	a.Add(ring, call(5, 0, 900, clock))
+	tx := a.Take(clock * 2)[0]
+	calls, errors := tx.Calls()
+	if calls != 2*rows+1 || errors != 1 {
+		t.Errorf("%d calls, %d errors; want %d and 1", calls, errors, 2*rows+1)
+	}
+	if n := len(tx.Root.Children); n != mostAlike || tx.Root.Children[0].Measured != 1100 {
+		t.Errorf("%d children, the first took %v; want the longest %d", n, tx.Root.Children[0].Measured, mostAlike)
+	}
+	const folded, long, short = rows - mostAlike, rows/10 - mostAlike, rows - rows/10
+	measured := time.Duration(long*1100 + short*100)
+	want := Folded{Spot: 2, Class: "com.acme.Shop", Method: "m2", Calls: folded, Below: folded, Threw: 1, Measured: measured, Duration: measured - folded*(1+1+2)}
+	if got := tx.Root.Folded; len(got) != 1 || got[0] != want {
+		t.Errorf("folded %+v, want %+v", got, want)
+	}
+	if self := tx.Root.Measured - 1 - measured - mostAlike*1100 - 2*rows; tx.Root.Self != self {
+		t.Errorf("self %v, want %v", tx.Root.Self, self)
+	}
+	if sum := tx.Root.Self + want.Duration + mostAlike*(1100-4); tx.Root.Duration != sum {
+		t.Errorf("duration %v, want %v", tx.Root.Duration, sum)
+	}
+}
+
 // TestNonsenseIsHarmless feeds records no hook would write.
 func TestNonsenseIsHarmless(t *testing.T) {
 	for seed := range uint64(30) {

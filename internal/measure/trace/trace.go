@@ -123,6 +123,7 @@ type Call struct {
 	Tags        map[string]string `json:"tags,omitempty"`        // nil if they are those of the caller
 	Values      []Value           `json:"values,omitempty"`
 	Omitted     Omitted           `json:"omitted,omitzero"`   // further calls below it, which were too many to keep
+	Folded      []Folded          `json:"folded,omitempty"`   // further calls by it, of methods of which it has many children
 	Children    []*Call           `json:"children,omitempty"` // by start time
 
 	label uint32
@@ -136,6 +137,19 @@ type Call struct {
 type Omitted struct {
 	Calls uint64        `json:"calls"`
 	Time  time.Duration `json:"nanos"`
+}
+
+// A Folded sums up calls of one method by one call. The longest calls of the method are children.
+type Folded struct {
+	Spot       uint32        `json:"-"`
+	Class      string        `json:"class,omitempty"` // with dots
+	Method     string        `json:"method"`
+	Descriptor string        `json:"descriptor,omitempty"`
+	Calls      uint64        `json:"calls"`
+	Below      uint64        `json:"callsBelow,omitempty"` // calls below these
+	Threw      uint64        `json:"threw,omitempty"`
+	Measured   time.Duration `json:"measuredNanos"` // including the cost of hooks
+	Duration   time.Duration `json:"durationNanos"` // without it
 }
 
 // A Thread is the thread of a call.
@@ -223,6 +237,10 @@ func (t *Transaction) Calls() (calls, errors uint64) {
 		if c.Threw {
 			errors++
 		}
+		for _, f := range c.Folded {
+			calls += f.Calls + f.Below
+			errors += f.Threw
+		}
 	}
 	return calls, errors
 }
@@ -274,16 +292,28 @@ func (c *Call) resolve(names *liveprobes.Names, redact *Redactor, around map[str
 		c.Tags = tags
 	}
 	whole := c.known && has
+	for i := range c.Folded {
+		f := &c.Folded[i]
+		spot, found := names.Spots[f.Spot]
+		f.Class, f.Method, f.Descriptor = strings.ReplaceAll(spot.Class, "/", "."), spot.Name, spot.Descriptor
+		if !found {
+			f.Method = unnamed(f.Spot)
+		}
+		whole = whole && found
+	}
 	for _, child := range c.Children {
 		whole = child.resolve(names, redact, tags) && whole
 	}
 	return whole
 }
 
+// unnamed names a method of which only the hook is known.
+func unnamed(spot uint32) string { return fmt.Sprintf("#%d", spot) }
+
 func (c *Call) resolveSpot(names *liveprobes.Names, redact *Redactor) {
 	spot, found := names.Spots[c.Spot]
 	if !found {
-		c.Method = fmt.Sprintf("#%d", c.Spot)
+		c.Method = unnamed(c.Spot)
 		return
 	}
 	c.Class, c.Method, c.Descriptor = strings.ReplaceAll(spot.Class, "/", "."), spot.Name, spot.Descriptor

@@ -181,6 +181,9 @@ func arguments(c *trace.Call) map[string]any {
 	if c.Omitted.Calls > 0 {
 		args["calls summed up"] = c.Omitted.Calls
 	}
+	for _, f := range c.Folded {
+		args["further calls of "+f.Method] = f.Calls
+	}
 	for _, v := range c.Values {
 		name := v.Expression
 		if v.AtExit {

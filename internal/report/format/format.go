@@ -102,6 +102,18 @@ func Printable(name string) string {
 	}, name)
 }
 
+// ShortClass shortens the package of a class so that it can still be recognised:
+// o.s.w.servlet.DispatcherServlet. Parts of one or two letters remain, as does the last one.
+func ShortClass(class string) string {
+	parts := strings.Split(class, ".")
+	for i, part := range parts[:max(0, len(parts)-2)] {
+		if runes := []rune(part); len(runes) > 2 {
+			parts[i] = string(runes[:1])
+		}
+	}
+	return strings.Join(parts, ".")
+}
+
 // Line returns a value of a program on one line. Characters that cannot be shown become
 // Unicode's replacement character, since a question mark may be part of the value.
 func Line(value string) string {

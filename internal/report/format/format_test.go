@@ -75,6 +75,12 @@ func TestTexts(t *testing.T) {
 	for _, test := range []struct{ have, want string }{
 		{format.Printable(wild), "a?[2Jb?c?d?e\uFFFD?"},
 		{format.Line(wild), "a\uFFFD[2Jb c d\uFFFDe\uFFFD?"},
+		{format.ShortClass("org.h2.index.Cursor"), "o.h2.index.Cursor"},
+		{format.ShortClass("org.springframework.web.servlet.DispatcherServlet"), "o.s.w.servlet.DispatcherServlet"},
+		{format.ShortClass("shop.Cart"), "shop.Cart"},
+		{format.ShortClass("Main"), "Main"},
+		{format.ShortClass("größe.a.Ä..B"), "g.a.Ä..B"},
+		{format.ShortClass(""), ""},
 		{format.Printable("Größe λ 值"), "Größe λ 值"},
 		{format.Cut("Größe", 5), "Größe"},
 		{format.Cut("Größen", 5), "Größ…"},

@@ -75,25 +75,34 @@ type hottest struct{ Name, Full, Self, Share, Calls string }
 
 func hottestOf(t *trace.Trace) *hottest {
 	type sum struct {
-		first *trace.Call
-		self  time.Duration
-		calls uint64
+		class, method string
+		self          time.Duration
+		calls         uint64
 	}
-	sums := map[string]*sum{}
+	type name struct{ class, method string }
+	sums := map[name]*sum{}
 	var all time.Duration
 	var most *sum
+	add := func(class, method string, self time.Duration, calls uint64) {
+		s := sums[name{class, method}]
+		if s == nil {
+			s = &sum{class: class, method: method}
+			sums[name{class, method}] = s
+		}
+		s.self += self
+		s.calls += calls
+		all += self
+		if most == nil || s.self > most.self {
+			most = s
+		}
+	}
 	for _, one := range t.Transactions {
 		for c := range one.All() {
-			s := sums[c.Name()]
-			if s == nil {
-				s = &sum{first: c}
-				sums[c.Name()] = s
-			}
-			s.self += c.Self
-			s.calls++
-			all += c.Self
-			if most == nil || s.self > most.self {
-				most = s
+			add(c.Class, c.Method, c.Self, 1)
+			for _, f := range c.Folded {
+				if f.Below == 0 { // otherwise its self time is unknown
+					add(f.Class, f.Method, f.Duration, f.Calls)
+				}
 			}
 		}
 	}
@@ -101,7 +110,7 @@ func hottestOf(t *trace.Trace) *hottest {
 		return nil
 	}
 	return &hottest{
-		Name: text.ShortName(most.first.Class, most.first.Method), Full: most.first.Name(), Self: format.Duration(most.self),
+		Name: text.ShortName(most.class, most.method), Full: (&trace.Call{Class: most.class, Method: most.method}).Name(), Self: format.Duration(most.self),
 		Share: fmt.Sprintf("%.0f %%", 100*float64(most.self)/float64(all)), Calls: format.Count(most.calls, "call", "calls"),
 	}
 }

@@ -70,8 +70,12 @@ func attributes(t *trace.Transaction, c *trace.Call) (list attributeList) {
 	list.flag("sonde.conditional", c.Conditional)
 	list.flag("sonde.handed_over", c.Handed)
 	list.flag("sonde.no_end_seen", c.Cut)
-	if c.Omitted.Calls > 0 {
-		list.number("sonde.calls_not_kept", int64(c.Omitted.Calls))
+	notKept := c.Omitted.Calls
+	for _, f := range c.Folded {
+		notKept += f.Calls + f.Below
+	}
+	if notKept > 0 {
+		list.number("sonde.calls_not_kept", int64(notKept))
 	}
 	tags := c.Tags
 	if c == t.Root {

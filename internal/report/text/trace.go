@@ -238,13 +238,12 @@ func (l *line) right(s style, text string, column int) {
 
 func (l *line) String() string { return strings.TrimRight(l.text.String(), " ") }
 
-// ShortName returns a class without its package, and a method.
+// ShortName returns a class with a shortened package, and a method.
 func ShortName(class, method string) string {
-	class = class[strings.LastIndexByte(class, '.')+1:]
 	if class == "" {
 		return method
 	}
-	return class + "." + method
+	return format.ShortClass(class) + "." + method
 }
 
 // wrapCut breaks a text between words, and cuts words that are longer than a line.

@@ -49,7 +49,7 @@ func TestOnlyTheLongestRowsAreDrawn(t *testing.T) {
 	if len(kept) != 4 || left == 0 || len(all) <= 4 {
 		t.Fatalf("%d kept of %d, %d left out", len(kept), len(all), left)
 	}
-	if kept[0] != rows[0] || kept[1].name() != "PaymentGatewayClient.charge" {
+	if kept[0] != rows[0] || kept[1].name() != "c.a.pay.PaymentGatewayClient.charge" {
 		t.Errorf("kept %s, %s", kept[0].name(), kept[1].name())
 	}
 }
@@ -62,7 +62,10 @@ func TestSliversAreLeftOut(t *testing.T) {
 	for _, r := range flat(pruned) {
 		names = append(names, r.name())
 	}
-	want := []string{"Shop.checkout", "CartRepository.load", "PaymentGatewayClient.charge", "Bank.authorise", "Mailer.send", "⇢ Audit.write", "⇢ Indexer.update"}
+	want := []string{
+		"c.a.shop.Shop.checkout", "c.a.shop.CartRepository.load", "c.a.pay.PaymentGatewayClient.charge", "c.a.pay.Bank.authorise",
+		"c.a.mail.Mailer.send", "⇢ c.a.audit.Audit.write", "⇢ c.a.search.Indexer.update",
+	}
 	if !slices.Equal(names, want) || left != 38 {
 		t.Errorf("%d left out, kept %v", left, names)
 	}

@@ -191,6 +191,9 @@ func (r *row) details() (texts []string) {
 		texts = append(texts, "on "+threadsText(r.calls))
 	}
 	texts = append(texts, valueTexts(r)...)
+	if r.folded.Calls > 0 {
+		texts = append(texts, fmt.Sprintf("the longest %s are drawn, the others took %s in all", format.Grouped(uint64(len(r.calls))), format.Duration(r.folded.Duration)))
+	}
 	if r.omitted.Calls > 0 {
 		texts = append(texts, fmt.Sprintf("and %s below, %s in total, summed up", format.Count(r.omitted.Calls, "more call", "more calls"), format.Duration(r.omitted.Time)))
 	}
@@ -261,10 +264,10 @@ func (r *row) name() string {
 
 // times returns the number of calls that share a row.
 func (r *row) times() string {
-	if len(r.calls) == 1 {
+	if r.size() == 1 {
 		return ""
 	}
-	return " × " + format.Grouped(uint64(len(r.calls)))
+	return " × " + format.Grouped(r.size())
 }
 
 // signs are the marks after the name of a row.
@@ -335,7 +338,11 @@ type row struct {
 	isLast   bool          // among its parent's
 	duration time.Duration // of all calls
 	omitted  trace.Omitted // calls below that were summed up
+	folded   trace.Folded  // further calls of the same method
 }
+
+// size returns the number of calls that share a row.
+func (r *row) size() uint64 { return uint64(len(r.calls)) + r.folded.Calls }
 
 // foldFrom is the number of calls of one method by the same caller that share a row.
 const foldFrom = 3
@@ -354,14 +361,28 @@ func rowsOf(t *trace.Transaction) []*row {
 func newRow(calls []*trace.Call, level int) *row {
 	r := &row{calls: calls, level: level}
 	var below []*trace.Call
+	folded := map[uint32]trace.Folded{}
 	for _, c := range calls {
+		for _, f := range c.Folded {
+			sum := folded[f.Spot]
+			sum.Calls += f.Calls
+			sum.Below += f.Below
+			sum.Threw += f.Threw
+			sum.Duration += f.Duration
+			folded[f.Spot] = sum
+		}
 		r.duration += c.Duration
 		r.omitted.Calls += c.Omitted.Calls
 		r.omitted.Time += c.Omitted.Time
 		below = append(below, c.Children...)
 	}
 	for _, group := range groupCalls(below) {
-		r.children = append(r.children, newRow(group, level+1))
+		child := newRow(group, level+1)
+		if !group[0].Handed { // a call is folded only if many of its method remain
+			child.folded = folded[group[0].Spot]
+			child.duration += child.folded.Duration
+		}
+		r.children = append(r.children, child)
 	}
 	if n := len(r.children); n > 0 {
 		r.children[n-1].isLast = true
@@ -443,7 +464,7 @@ func (c choice) choose(rows []*row) (kept []*row, left uint64) {
 	}
 	for _, r := range all {
 		if !isKept[r] {
-			left += uint64(len(r.calls))
+			left += r.size() + r.folded.Below
 		}
 	}
 	return prune(rows, isKept), left
@@ -532,7 +553,9 @@ func (r *row) isHanded() bool { return r.isPart || r.calls[0].Handed }
 func (r *row) isConditional() bool { return r.calls[0].Conditional }
 
 // threw returns how many calls of a row ended with an exception.
-func (r *row) threw() (n uint64) { return r.count(func(c *trace.Call) bool { return c.Threw }) }
+func (r *row) threw() (n uint64) {
+	return r.folded.Threw + r.count(func(c *trace.Call) bool { return c.Threw })
+}
 
 // cut returns how many calls of a row have no known end.
 func (r *row) cut() (n uint64) { return r.count(func(c *trace.Call) bool { return c.Cut }) }

@@ -140,8 +140,12 @@ func slow(a *trace.Assembler) {
 	other.call(index, 1, 170*ms, 44*ms, handed)
 }
 
+// quick has more calls of one method by another than are kept.
 func quick(a *trace.Assembler) {
 	p := pen{a, 4, 4<<32 | 1, silver}
+	for n := range uint64(100) {
+		p.call(query, 2, 401*ms+n*29*us, 20*us)
+	}
 	p.call(load, 1, 401*ms, 3*ms)
 	p.call(authorise, 2, 405*ms, 4*ms)
 	p.value(arena.Record{Index: 0, Null: true})

@@ -15,11 +15,11 @@ function drawTitle(t) {
 
 function fillCallTooltip(tooltip, row, transaction) {
 	const call = row.calls[0];
-	const isOne = row.calls.length === 1;
+	const isOne = row.size === 1;
 	const whole = Math.max(1, transaction.durationNanos);
 	const facts = make("dl", "");
 	const add = (name, figure, more) => facts.append(make("dt", "", name), make("dd", "", figure), make("dd", "", more ?? ""));
-	if (!isOne) add("Calls", count(row.calls.length), `mean ${nanos(row.duration / row.calls.length)}, longest ${nanos(row.longest)}`);
+	if (!isOne) add("Calls", count(row.size), `mean ${nanos(row.duration / row.size)}, longest ${nanos(row.longest)}`);
 	add("Total", nanos(row.duration), share(row.duration / whole));
 	add("Self", nanos(row.self), share(row.self / whole));
 	add("Begins", nanos(row.start), isOne ? "" : "the first");
@@ -44,8 +44,9 @@ function sentencesOfCall(row) {
 	const threads = new Set(row.calls.map(threadText));
 	if (row.handed) said.push(`Handed over to ${threads.size === 1 ? [...threads][0] : plural(threads.size, "thread")}.`);
 	if (row.conditional) said.push("Conditional: such calls are traced only where the condition or context holds.");
-	if (row.threw) said.push(row.calls.length === 1 ? "Ended with an exception." : `${plural(row.threw, "call")} ended with an exception.`);
+	if (row.threw) said.push(row.size === 1 ? "Ended with an exception." : `${plural(row.threw, "call")} ended with an exception.`);
 	if (row.cut) said.push("Its end was not seen.");
+	if (row.size > row.calls.length) said.push(`The longest ${count(row.calls.length)} calls are drawn; the others, and the calls below them, are only summed up.`);
 	if (row.omitted) said.push(`${plural(row.omitted, "more call")} below were summed up because there were too many.`);
 	const tags = Object.entries(row.calls[0].tags ?? {});
 	if (tags.length > 0 && row.level > 0) said.push("Tags here: " + tags.map(([name, value]) => `${name}=${value}`).join(", "));

@@ -21,6 +21,7 @@ function decodeCall(call) {
 		name: method,
 		end: call.startNanos + call.measuredNanos,
 		values: call.values ?? [],
+		folded: call.folded ?? [],
 		children: (call.children ?? []).map(decodeCall),
 	};
 }
@@ -49,12 +50,15 @@ function rowsOf(transaction) {
 
 function makeCallRow(calls, level, parent) {
 	const sum = (key) => calls.reduce((total, call) => total + call[key], 0);
+	// Further calls of the method that its caller only counted.
+	const folded = parent ? parent.calls.flatMap((call) => call.folded).filter((other) => !calls[0].handed && methodKey(other) === methodKey(calls[0])) : [];
+	const sumFolded = (key) => folded.reduce((total, other) => total + (other[key] ?? 0), 0);
 	const row = {
-		calls, level, parent, name: calls[0].name, open: true,
-		duration: sum("durationNanos"), self: sum("selfNanos"), measured: sum("measuredNanos"),
+		calls, level, parent, name: calls[0].name, open: true, size: calls.length + sumFolded("calls"),
+		duration: sum("durationNanos") + sumFolded("durationNanos"), self: sum("selfNanos") + folded.reduce((total, other) => total + (other.callsBelow ? 0 : other.durationNanos), 0), measured: sum("measuredNanos"),
 		start: calls[0].startNanos, end: calls.reduce((last, call) => Math.max(last, call.end), 0),
 		longest: calls.reduce((longest, call) => Math.max(longest, call.durationNanos), 0),
-		threw: calls.filter((call) => call.threw).length, cut: calls.filter((call) => call.cut).length,
+		threw: calls.filter((call) => call.threw).length + sumFolded("threw"), cut: calls.filter((call) => call.cut).length,
 		conditional: Boolean(calls[0].conditional), handed: Boolean(calls[0].handed),
 		omitted: calls.reduce((total, call) => total + (call.omitted?.calls ?? 0), 0),
 	};
@@ -65,8 +69,12 @@ function makeCallRow(calls, level, parent) {
 	return row;
 }
 
+function methodKey(call) {
+	return (call.class ?? "") + "." + call.method + (call.descriptor ?? "");
+}
+
 function foldCalls(calls) {
-	const key = (call) => call.name.full + (call.descriptor ?? "") + (call.handed ? "|handed" : "");
+	const key = (call) => methodKey(call) + (call.handed ? "|handed" : "");
 	const counts = new Map();
 	for (const call of calls) counts.set(key(call), (counts.get(key(call)) ?? 0) + 1);
 	const groups = new Map();

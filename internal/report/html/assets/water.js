@@ -111,10 +111,10 @@ class Waterfall {
 			this.toggle(row, !row.open);
 		});
 		const who = make("div", "who", rails, twist, nameElement({ ...row.name, pkg: "" }));
-		if (row.calls.length > 1) who.append(make("span", "fold", "× " + count(row.calls.length)));
+		if (row.size > 1) who.append(make("span", "fold", "× " + count(row.size)));
 		if (row.conditional) who.append(make("span", "sign conditional", "◆"));
 		if (row.handed && row.level > 0) who.append(make("span", "sign handed", "⇢"));
-		if (row.threw) who.append(make("span", "sign threw", row.calls.length > 1 ? `${count(row.threw)} threw` : "threw"));
+		if (row.threw) who.append(make("span", "sign threw", row.size > 1 ? `${count(row.threw)} threw` : "threw"));
 		if (row.cut) who.append(make("span", "sign cut", "no end"));
 		return who;
 	}
@@ -161,7 +161,7 @@ class Waterfall {
 		this.selected = row;
 		this.draw();
 		this.frame.focus({ preventScroll: true });
-		byId("said").textContent = `${row.name.full}, ${plural(row.calls.length, "call")}, total ${nanos(row.duration)}, own ${nanos(row.self)}`;
+		byId("said").textContent = `${row.name.full}, ${plural(row.size, "call")}, total ${nanos(row.duration)}, own ${nanos(row.self)}`;
 	}
 
 	toggle(row, open) {
