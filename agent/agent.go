@@ -201,6 +201,9 @@ func CarryTemplate() (class []byte, method string) { return live("carry") }
 // MadeTemplate is CarryTemplate for methods whose result is the task.
 func MadeTemplate() (class []byte, method string) { return live("made") }
 
+// StartTemplate is CarryTemplate for Thread.start: the thread is the task.
+func StartTemplate() (class []byte, method string) { return live("start") }
+
 // SubmitTemplate is CarryTemplate for methods whose first argument is the task,
 // which may be handed over more than once.
 func SubmitTemplate() (class []byte, method string) { return live("submit") }

@@ -401,6 +401,8 @@ func handOffTemplate(m weave.MethodInfo) func() ([]byte, string) {
 		return agent.FireTemplate
 	case class == "java/lang/ThreadBuilders" && m.Name == "newVirtualThread":
 		return agent.MadeTemplate
+	case class == "java/lang/Thread" && m.Name == "start":
+		return agent.StartTemplate
 	case class != "ThreadPoolExecutor":
 	case m.Name == "execute":
 		return agent.SubmitTemplate
@@ -425,7 +427,7 @@ func (g *guest) hookHandOff() {
 		isStage := strings.HasPrefix(simple, "CompletableFuture$Uni") || strings.HasPrefix(simple, "CompletableFuture$Bi") ||
 			strings.HasPrefix(simple, "CompletableFuture$Or") || strings.HasPrefix(simple, "CompletableFuture$Async")
 		isAbstract := strings.HasSuffix(simple, "Completion") || strings.HasSuffix(simple, "Task") && simple != "FutureTask" && simple != "ForkJoinTask"
-		if isStage && !isAbstract || slices.Contains([]string{"FutureTask", "ForkJoinTask", "ThreadPoolExecutor", "java/lang/ThreadBuilders"}, simple) {
+		if isStage && !isAbstract || slices.Contains([]string{"FutureTask", "ForkJoinTask", "ThreadPoolExecutor", "java/lang/ThreadBuilders", "java/lang/Thread"}, simple) {
 			handles = append(handles, loaded[0].handle)
 		}
 	}
@@ -538,7 +540,7 @@ func TestTasksCarryTheirContext(t *testing.T) {
 			g.hookAll(w, "Tasks")
 			g.setWatches(w, 0)
 			before, unclear := make(map[string]uint64), uint64(0)
-			for _, way := range []string{"plain", "pool", "stages", "fork", "periodic", "refused", "callerruns", "virtual", "throwing", "shared"} {
+			for _, way := range []string{"plain", "pool", "stages", "fork", "periodic", "refused", "callerruns", "virtual", "throwing", "threads", "shared"} {
 				const rounds = 4
 				told := make(map[string]uint64)
 				for _, word := range strings.Fields(strings.TrimPrefix(g.tell(way, rounds), way)) {

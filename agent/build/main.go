@@ -68,7 +68,7 @@ const agentManifest = "Manifest-Version: 1.0\r\n" +
 var liveTemplates = []string{
 	"Live", "Reflect", "Handle",
 	"Anchor", "Tag", "Plain", "Watch", "Late", "Capture",
-	"Carry", "Made", "Submit", "Withdraw", "Resume", "Again", "Fire", "Work", "Next",
+	"Carry", "Made", "Start", "Submit", "Withdraw", "Resume", "Again", "Fire", "Work", "Next",
 }
 
 // controlPrefix hides the control and hook classes from the program's own

@@ -22,7 +22,7 @@ import java.util.concurrent.TimeUnit;
 /** Hands work to other threads in many ways; the work says in which context it was made. Ends with its input. */
 public class Tasks {
     private static final String[] WAYS = {
-        "plain", "pool", "stages", "fork", "periodic", "shared", "refused", "callerruns", "virtual", "throwing",
+        "plain", "pool", "stages", "fork", "periodic", "shared", "refused", "callerruns", "virtual", "throwing", "threads",
     };
     private static Map<String, Integer> truth = new TreeMap<>();
 
@@ -100,6 +100,7 @@ public class Tasks {
             case "refused": return context -> refused(context);
             case "callerruns": return Tasks::byCaller;
             case "virtual": return Tasks::byVirtual;
+            case "threads": return Tasks::byThread;
             case "throwing": return context -> throwing(context, pool);
             case "hold": return context -> hold(context, pool);
             case "release": return context -> release();
@@ -367,6 +368,65 @@ public class Tasks {
             future.get();
         }
         each.shutdown();
+    }
+
+    private static void byThread(Context context) throws Exception {
+        Runnable body = () -> {
+            p(context);
+            Context.TWO.run(() -> p(Context.TWO));
+            p(context);
+            Thread below = new Thread(() -> p(context));
+            below.start();
+            await(below);
+        };
+        Thread[] threads = {
+            new Thread(body),
+            new Thread() {
+                @Override
+                public void run() {
+                    body.run();
+                }
+            },
+            new Thread(() -> p(Context.NONE)),
+        };
+        context.run(() -> {
+            threads[0].start();
+            threads[1].start();
+        });
+        threads[2].start();
+        for (Thread thread : threads) {
+            await(thread);
+        }
+        // The threads of pools and timers work for others than the one in which they were started.
+        ExecutorService pool = Executors.newFixedThreadPool(1, worker -> new Thread(() -> {
+            p(context);
+            worker.run();
+        }));
+        java.util.Timer[] timer = new java.util.Timer[1];
+        context.run(() -> {
+            pool.execute(() -> p(context));
+            timer[0] = new java.util.Timer();
+        });
+        pool.submit(() -> p(Context.NONE)).get();
+        pool.shutdown();
+        CountDownLatch done = new CountDownLatch(1);
+        timer[0].schedule(new java.util.TimerTask() {
+            @Override
+            public void run() {
+                p(Context.NONE);
+                done.countDown();
+            }
+        }, 0);
+        done.await();
+        timer[0].cancel();
+    }
+
+    private static void await(Thread thread) {
+        try {
+            thread.join();
+        } catch (InterruptedException e) {
+            throw new AssertionError(e);
+        }
     }
 
     private static Thread virtual(Runnable task) {

@@ -402,6 +402,7 @@ func init() {
 		{"promise", (*generator).promise}, {"fulfil", (*generator).fulfil},
 		{"fork", (*generator).split}, {"fork and join", (*generator).splitAndWait}, {"ForkJoinPool.submit", (*generator).forkLambda},
 		{"virtual thread per task", (*generator).perTask}, {"startVirtualThread", (*generator).startVirtual},
+		{"Thread.start", (*generator).startThread},
 	}
 }
 
@@ -447,6 +448,11 @@ func (g *generator) perTask(log string) string {
 func (g *generator) startVirtual(log string) string {
 	made, body := g.task(log)
 	return fmt.Sprintf("%sPools.startVirtual(() -> {\n%s});\n", made, body)
+}
+
+func (g *generator) startThread(log string) string {
+	made, body := g.task(log)
+	return fmt.Sprintf("%sPools.start(%s.any(8), () -> {\n%s});\n", made, log, body)
 }
 
 func (g *generator) forkLambda(log string) string {

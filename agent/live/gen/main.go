@@ -219,6 +219,8 @@ outer = SondeHooksTags.tag(mark, Template.methodId(), value);
 			target + containAll("SondeHooksHandOff.carry(Template.self());\n", noContext)},
 		{"Made", "Is woven into methods of the JDK that create tasks. A task carries the context in which it is created.", "",
 			target + containAll("SondeHooksHandOff.carry(Template.result());\n", noContext)},
+		{"Start", "Is woven into Thread.start. A thread has the context in which it is started.", "",
+			containAll("SondeHooksHandOff.start(Template.self());\n", noContext) + target},
 		{"Submit", "Is woven into ThreadPoolExecutor.execute(Runnable). Any object can be the task.", "",
 			containAll("SondeHooksHandOff.submit(Template.arg(0));\n", noContext) + target},
 		{"Withdraw", "Is woven into ThreadPoolExecutor.reject(Runnable), which does not run the task.", "",

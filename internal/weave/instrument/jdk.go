@@ -151,6 +151,7 @@ const (
 	byForking    = "tasks of fork-join pools"
 	byCompletion = "stages of a CompletableFuture"
 	byVirtual    = "virtual threads"
+	byStarting   = "threads that the program starts"
 )
 
 const (
@@ -181,6 +182,9 @@ var handOffMethods = []HandOffMethod{
 	{Way: byPools, class: concurrent + "ThreadPoolExecutor", name: "getTask", descriptor: "()Ljava/lang/Runnable;", template: agent.NextTemplate},
 
 	{Way: byVirtual, class: "java/lang/ThreadBuilders", name: "newVirtualThread", descriptor: newVirtual, Since: firstVirtual, template: agent.MadeTemplate},
+
+	{Way: byStarting, class: "java/lang/Thread", name: "start", descriptor: "()V", template: agent.StartTemplate},
+	{Way: byStarting, class: "java/lang/Thread", name: "start", descriptor: "(Ljdk/internal/vm/ThreadContainer;)V", Since: firstVirtual, template: agent.StartTemplate},
 
 	// Executors of other kinds run these by themselves.
 	{Way: byCompletion, class: completable + "AsyncSupply", name: "run", descriptor: "()V", template: agent.ResumeTemplate},

@@ -49,6 +49,28 @@ public final class Pools {
         }
     }
 
+    /** Runs something on a thread of its own, of the program's class or of the JDK's, or in a pool: threads are few. */
+    public static void start(int choice, Runnable task) {
+        switch (choice) {
+            case 0: new Thread(task).start(); break;
+            case 1: new Own(task).start(); break;
+            default: FIXED.execute(task);
+        }
+    }
+
+    private static final class Own extends Thread {
+        private final Runnable task;
+
+        Own(Runnable task) {
+            this.task = task;
+        }
+
+        @Override
+        public void run() {
+            task.run();
+        }
+    }
+
     /** A future that whoever calls fulfil next completes, in the midst of what that does. */
     public static CompletableFuture<Integer> promise() {
         return new CompletableFuture<>();

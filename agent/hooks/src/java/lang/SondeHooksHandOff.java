@@ -13,6 +13,7 @@ import static java.lang.SondeHooksPlaces.WORD;
 import static sonde.layout.Layout.PATH_POSITIONS;
 
 import java.util.concurrent.ForkJoinTask;
+import java.util.concurrent.ForkJoinWorkerThread;
 import java.util.concurrent.FutureTask;
 import jdk.internal.vm.annotation.DontInline;
 import jdk.internal.vm.annotation.ForceInline;
@@ -46,6 +47,8 @@ public final class SondeHooksHandOff {
             new SondeHooksCarried(task, 0, null, 0).isFork();
             rehearsed.take(task);
             rehearsed.add(new SondeHooksCarried(Thread.currentThread(), 0, null, 0));
+            rehearsed.mayHave(Thread.currentThread());
+            isOfProgram(Thread.currentThread());
             rehearsed.sweep();
             SondeHooksPool.begin();
             SondeHooksTag tags = new SondeHooksState(null).tags.with(0, "").with(0, null);
@@ -86,6 +89,22 @@ public final class SondeHooksHandOff {
         if (all != null && (all.isUsed() || mayHaveContext()) && !carriesItself(task)) {
             hand(all, task, true);
         }
+    }
+
+    /** Records the context in which a thread is started; it has that context until it ends. */
+    @ForceInline
+    public static void start(Object thread) {
+        SondeHooksTasks all = tasks;
+        if (all != null && mayHaveContext() && isOfProgram(thread)) {
+            all.hasThreads = true;
+            hand(all, thread, false);
+        }
+    }
+
+    /** Threads of the JDK, such as timers, and workers of fork-join pools do not work for the one that starts them. */
+    private static boolean isOfProgram(Object thread) {
+        Class<?> type = thread.getClass();
+        return type == Thread.class || type.getClassLoader() != null && !(thread instanceof ForkJoinWorkerThread);
     }
 
     /** Sets the context of the calling thread to that of a task it begins, until {@link #suspend}. */
@@ -281,13 +300,13 @@ public final class SondeHooksHandOff {
         }
     }
 
-    /** The place of the calling thread, negative if it has none. A virtual thread that got a context has one. */
+    /** The place of the calling thread, negative if it has none. A thread that was made in a context has one. */
     static int find(long tid) {
         int index = SondeHooksPlaces.find(tid);
         if (index < 0) {
             SondeHooksTasks all = tasks;
             Thread thread = Thread.currentThread();
-            if (all != null && all.isUsed() && SondeHooksPlaces.isVirtual(thread) && all.find(thread) != null) {
+            if (all != null && all.mayHave(thread) && all.find(thread) != null) {
                 index = SondeHooksPlaces.claim(tid, thread);
             }
         }
@@ -297,22 +316,22 @@ public final class SondeHooksHandOff {
     /** The tags that the calling thread, which has no place, got with its task; null for none. */
     static SondeHooksTag tagsOf(Thread thread) {
         SondeHooksTasks all = tasks;
-        if (all == null || !all.isUsed() || !SondeHooksPlaces.isVirtual(thread)) {
-            return null;
-        }
-        SondeHooksCarried entry = all.find(thread);
+        SondeHooksCarried entry = all == null || !all.mayHave(thread) ? null : all.find(thread);
         return entry != null && entry.isGood() ? entry.tags : null;
     }
 
-    /** Sets the context of a virtual thread, which has just got its place, to that of its creation. */
+    /**
+     * Sets the context of a thread, which has just got its place, to that of its creation. A virtual thread may give up
+     * its place and need the context again.
+     */
     static void adopt(long[] places, long place, Thread thread) {
         SondeHooksTasks all = tasks;
-        if (all == null || !all.isUsed()) {
+        if (all == null || !all.mayHave(thread)) {
             return;
         }
         U.putLong(places, place + WORD, U.getLong(places, place + WORD) + MUTE_ONE);
         try {
-            SondeHooksCarried entry = all.find(thread);
+            SondeHooksCarried entry = SondeHooksPlaces.isVirtual(thread) ? all.find(thread) : all.take(thread);
             SondeHooksState state = entry == null || !entry.isGood() ? null : SondeHooksPlaces.needState(places, place);
             if (state != null) {
                 if (entry.transaction != 0) {
@@ -326,6 +345,34 @@ public final class SondeHooksHandOff {
             SondeHooksPath.lose();
         } finally {
             U.putLong(places, place + WORD, U.getLong(places, place + WORD) - MUTE_ONE);
+        }
+    }
+
+    /** Forgets the context in which the calling thread was made: it is a worker, and has those of its tasks. */
+    static void disown(SondeHooksTasks all) {
+        Thread thread = Thread.currentThread();
+        if (!all.hasThreads && !SondeHooksPlaces.isVirtual(thread)) {
+            return;
+        }
+        int index = find(U.getLong(thread, TID));
+        long[] places = SondeHooksPlaces.table(index);
+        long place = SondeHooksPlaces.offset(index);
+        if (index < 0 || places == null || !SondeHooksPlaces.isOwner(places, place)) {
+            return;
+        }
+        SondeHooksState state = SondeHooksPlaces.state(places, place);
+        SondeHooksCarried own = state == null ? null : state.own;
+        if (own == null) {
+            return;
+        }
+        forget(all, thread);
+        state.own = null;
+        state.under(null);
+        SondeHooksPath.set(places, place, SondeHooksPath.mark);
+        if (own.transaction != 0) {
+            SondeHooksTrace.part(places, place);
+        } else {
+            SondeHooksPlaces.giveUpIfEmpty(places, place);
         }
     }
 

@@ -154,9 +154,7 @@ final class SondeHooksPlaces {
                     threads[index] = thread;
                 }
                 forget(table, place);
-                if (virtual) {
-                    SondeHooksHandOff.adopt(table, place, thread);
-                }
+                SondeHooksHandOff.adopt(table, place, thread);
                 return index;
             }
             index = index + 1 & mask;

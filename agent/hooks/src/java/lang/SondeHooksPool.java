@@ -49,8 +49,12 @@ public final class SondeHooksPool {
     /** A worker starts, perhaps with a task. */
     @ForceInline
     public static void work(Object worker) {
-        if (SondeHooksHandOff.tasks() != null && firstTask >= 0 && worker != null) {
-            take(SondeHooksMembers.reference(worker, firstTask));
+        SondeHooksTasks all = SondeHooksHandOff.tasks();
+        if (all != null && worker != null) {
+            SondeHooksHandOff.disown(all);
+            if (firstTask >= 0) {
+                take(SondeHooksMembers.reference(worker, firstTask));
+            }
         }
     }
 

@@ -11,7 +11,7 @@ final class SondeHooksState {
     Object task;
     /** For a worker of a pool: its context before the task. */
     SondeHooksAside pooled;
-    /** For a virtual thread: its first context. It may give up its place when it has no other. */
+    /** The context in which the thread was made; null for none. A virtual thread may give up its place when it has no other. */
     SondeHooksCarried own;
 
     SondeHooksState(long[] table) {

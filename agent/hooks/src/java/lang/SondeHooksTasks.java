@@ -17,12 +17,19 @@ final class SondeHooksTasks {
 
     private final AtomicReferenceArray<SondeHooksCarried> table = new AtomicReferenceArray<SondeHooksCarried>(MASK + 1);
     private int turn;
+    /** Whether a thread that is not virtual was ever a task. */
+    boolean hasThreads;
     /** The number of entries, in its own cache line. */
     private final long[] used = new long[16];
 
     /** Whether any task may be here. */
     boolean isUsed() {
         return U.getLongOpaque(used, LONGS + 64) != 0;
+    }
+
+    /** Whether a thread may be here. */
+    boolean mayHave(Thread thread) {
+        return isUsed() && (hasThreads || SondeHooksPlaces.isVirtual(thread));
     }
 
     private static int home(int hash) {
