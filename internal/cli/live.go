@@ -101,6 +101,7 @@ func (v *liveSession) enter(ctx context.Context, name string, flags arena.Flags,
 		return err
 	}
 	v.pace.Rest(ctx)
+	v.applied.options.Seen = liveprobes.SeenIn(v.pace.Stacks())
 	v.cost = overhead.NewMeter(v.session, flags, period)
 	v.cost.Measure(ctx)
 	if v.applied.set != nil {
@@ -318,7 +319,8 @@ func (v *liveSession) reportFarewell(f *session.Farewell) {
 
 // An appliedSet keeps a probe set applied during a live session.
 type appliedSet struct {
-	set *probeset.Set // nil without contexts and conditions
+	set     *probeset.Set      // nil without contexts and conditions
+	options liveprobes.Options // of traces
 	*liveprobes.Probes
 	report *liveprobes.Report
 	stop   func() // ends the goroutine that runs it
@@ -329,7 +331,9 @@ func (w *appliedSet) isUsed() bool { return w.Probes != nil }
 // apply applies the set, and keeps it applied until the session ends.
 func (v *liveSession) apply(ctx context.Context, flags arena.Flags) error {
 	w := &v.applied
-	w.Probes = liveprobes.New(v.session, liveprobes.Options{Flags: flags & arena.Spreads, Notice: v.remark})
+	options := w.options
+	options.Flags, options.Notice = flags&arena.Spreads, v.remark
+	w.Probes = liveprobes.New(v.session, options)
 	report, err := w.Apply(ctx, w.set)
 	if err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sonde-jvm/sonde/internal/classes/own"
 	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
 	"github.com/sonde-jvm/sonde/internal/measure/trace"
 	"github.com/sonde-jvm/sonde/internal/report"
@@ -41,6 +42,7 @@ type traceCommand struct {
 	slowerThan time.Duration
 	captures   []string
 	allow      []string
+	own        []string
 	limit      int
 	sample     uint32
 	duration   time.Duration
@@ -66,6 +68,7 @@ func newTrace(s streams) *cobra.Command {
 	flags.Var(span(&c.slowerThan, 0, 0, 0), "slower-than", "keep only transactions that took longer")
 	flags.StringArrayVar(&c.captures, "capture", nil, "`EXPR` whose value is recorded, such as '$1.id' or '$return'; may be repeated")
 	flags.StringArrayVar(&c.allow, "allow", nil, "`NAME` that is shown although it sounds like a secret; may be repeated")
+	flags.StringSliceVar(&c.own, "own", nil, "package of the program itself, whose methods are traced first; may be repeated (default: guessed from main class and class path)")
 	flags.Var(number(&c.limit, 20, 1, mostTransactions), "limit", "end when `N` transactions are kept")
 	flags.Var(oneIn(&c.sample), "sample", "trace one transaction in K, chosen at random: 1/100")
 	flags.Var(span(&c.duration, 0, 0, 0), "for", "end after this time; 0 continues until --limit or Ctrl-C")
@@ -94,6 +97,11 @@ func (c *traceCommand) check(args []string, _ func(string) bool) (err error) {
 		return usage("--context and --by-tag are for sonde count and sonde monitor: in a trace, each transaction has its own tags")
 	case !c.isShowable():
 		return usage("--show %q: must be a number from 1 on, slowest, all or none", c.show)
+	}
+	for _, name := range c.own {
+		if !isPackage(name) {
+			return usage("--own %q is not a package, such as com.acme.web", name)
+		}
 	}
 	if c.wanted, err = c.want(); err != nil {
 		return err
@@ -159,9 +167,13 @@ func (c *traceCommand) conditions() (texts []string) {
 
 const traceLong = `Trace transactions of a running JVM: what is called, when and for how long, from the
 entry of a method to its exit, on all threads that work for it. The method gets a hook,
-and so do the methods it can call according to the bytecode of the loaded classes, down
-to --levels; methods of the JDK and small methods without calls are not traced. All hooks
-are removed when --limit transactions are kept, after --for, or at Ctrl-C.
+and so do the methods it can call according to the bytecode of the loaded classes. Those
+that are called are followed further, down to --levels: first, transactions only show
+what is called. If there is none for 1 s, everything that could be called gets hooks.
+Methods of the JDK and small methods without calls are not traced. Calls of types of the
+JDK such as Iterator, Runnable and Function are followed into the program's own packages
+(--own), into the project of the method, and where samples have shown them. All hooks are
+removed when --limit transactions are kept, after --for, or at Ctrl-C.
 
 Each transaction prints a line when it ends:
 #         its number                     CALLS   traced calls; + if some found no room
@@ -173,7 +185,7 @@ depth from top to bottom:
 █ own time of the method      ░ time in calls that have their own line below
 × 37  calls of one method inside another one, drawn as one line
 ◆     its hook acts only in a context or under a condition
-⇢     handed to another thread: executors, CompletableFuture, virtual threads
+⇢     handed to another thread: executors, CompletableFuture, new and virtual threads
 
 --slower-than and conditions on $return, $exception and $elapsed are decided when the
 transaction ends; nothing is kept of transactions that are not chosen. New hooks make
@@ -242,7 +254,8 @@ func (c *traceCommand) run(ctx context.Context) error {
 		traceCommand: c, terminal: c.terminal(),
 		liveSession: liveSession{target: &c.targetFlags, screen: newScreen(c.streams), applied: appliedSet{set: c.wanted}},
 	}
-	r.prepare = func() error { return r.liveSession.session.SetRings(c.ringBytes(), uint32(c.levels)) }
+	r.applied.options = liveprobes.Options{Own: own.Given(c.own), Lazy: true}
+	r.prepare = func() error { return r.explore(ctx) }
 	if err := r.enter(ctx, "trace", arena.On|arena.Timed, 0); err != nil {
 		return err
 	}
@@ -253,7 +266,6 @@ func (c *traceCommand) run(ctx context.Context) error {
 		settle = settleTime
 	}
 	r.rings = trace.NewReader(s, r.applied.Probes, c.allow, settle)
-	r.reportTraced()
 	r.measureCost(ctx)
 	return r.finish(ctx, r.watch(ctx))
 }
@@ -271,15 +283,30 @@ func (c *traceCommand) terminal() text.Terminal {
 	return text.Terminal{Width: width, Colours: c.hasColours(width)}
 }
 
-func (r *traceRun) reportTraced() {
-	for _, p := range r.applied.report.Probes {
-		if p.Traced > 0 {
-			text := fmt.Sprintf("%s below traced as well, up to %s deep", format.Count(p.Traced, "method", "methods"), format.Count(r.levels, "level", "levels"))
-			if p.Untraced > 0 {
-				text += fmt.Sprintf("; %s more, the deepest ones, are not: use fewer --levels", format.Grouped(p.Untraced))
-			}
-			r.screen.say("%s", text)
+// explore puts hooks into the methods below the root, as far as they are called.
+func (r *traceRun) explore(ctx context.Context) error {
+	if err := r.liveSession.session.SetRings(r.ringBytes(), uint32(r.levels)); err != nil {
+		return err
+	}
+	traced, err := r.applied.Explore(ctx)
+	if err != nil {
+		return err
+	}
+	r.liveSession.session.Restart()
+	r.reportTraced(traced)
+	return nil
+}
+
+func (r *traceRun) reportTraced(t *liveprobes.Traced) {
+	if t.Methods > 0 {
+		text := fmt.Sprintf("%s of %s below traced as well, up to %s deep", format.Count(t.Methods, "method", "methods"), format.Count(t.Classes, "class", "classes"), format.Count(r.levels, "level", "levels"))
+		if t.Untraced > 0 {
+			text += fmt.Sprintf("; %s more, the deepest ones, are not: use fewer --levels", format.Grouped(t.Untraced))
 		}
+		r.screen.say("%s", text)
+		r.screen.say("%s", format.Printable(r.applied.Own().String()))
+	}
+	for _, p := range r.applied.report.Probes {
 		for _, capture := range p.Redacted {
 			r.screen.say("note: --capture %s sounds like a secret and is not read; --allow NAME shows it", format.Printable(capture))
 		}
@@ -438,6 +465,9 @@ func (r *traceRun) result(took time.Duration) *trace.Trace {
 	}
 	if r.rings.Damaged > 0 {
 		r.remark(fmt.Sprintf("the buffer of a thread was damaged (%s): calls in it were lost", format.Count(int(r.rings.Damaged), "time", "times")))
+	}
+	if n := r.applied.Unexplored(); n > 0 {
+		r.remark(fmt.Sprintf("%s first called after tracing began: what they call has no hooks and is part of their own time; trace again while they are used", format.Count(n, "traced method was", "traced methods were")))
 	}
 	t.Notes = r.remarksWith(nil)
 	return t

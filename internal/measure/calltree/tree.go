@@ -8,6 +8,7 @@
 package calltree
 
 import (
+	"math"
 	"slices"
 
 	"github.com/sonde-jvm/sonde/classfile"
@@ -51,9 +52,10 @@ const (
 	OfJDK                 // it belongs to the JDK
 	Elsewhere             // they are at another place of the tree
 	Recursive             // it is its own caller
+	Closed                // Limits.Open says so
 )
 
-var stopNames = [...]string{"", "levels", "jdk", "elsewhere", "recursive"}
+var stopNames = [...]string{"", "levels", "jdk", "elsewhere", "recursive", "closed"}
 
 func (s Stop) String() string { return stopNames[s] }
 
@@ -132,6 +134,10 @@ type Limits struct {
 	Breadth   int  // callees of one method
 	Nodes     int  // in all
 	JDK       bool // follow the JDK's own methods too
+	// Follow reports whether a call of one method may reach another; nil for all that the bytecode allows.
+	Follow func(caller classfile.MethodRef, call Via, callee classfile.MethodRef) bool
+	// Open reports whether the tree has what a method calls that is not a root; nil for all methods.
+	Open func(classfile.MethodRef) bool
 }
 
 // DefaultLimits returns limits for a tree that a person can read.
@@ -283,6 +289,8 @@ func (g *growth) stop(n *Node) Stop {
 		return Elsewhere
 	case n.Level >= g.limits.Levels:
 		return Deepest
+	case n.Level > 0 && g.limits.Open != nil && !g.limits.Open(n.MethodRef):
+		return Closed
 	}
 	return Followed
 }
@@ -294,12 +302,12 @@ func (g *growth) expand(n *Node) {
 	var byBreadth, byNodes int
 	for _, call := range g.graph.Calls(n.MethodRef) {
 		n.Reflects, n.Handles = n.Reflects || call.Reflects, n.Handles || call.Handles
-		targets := g.targets(call, n.MethodRef, g.limits.Overrides)
-		if more := targets.all - len(targets.first); more > 0 {
+		targets, more := g.followed(call, n.MethodRef)
+		if more > 0 {
 			n.Cuts = append(n.Cuts, Cut{more, ByOverrides, Via{Kind: call.Kind, Declared: call.Declared}})
 			g.tree.Cut += more
 		}
-		for _, target := range g.named(call, targets.first) {
+		for _, target := range g.named(call, targets) {
 			via := Via{call.Kind, call.Declared, target.ByLambda}
 			child := at[target.MethodRef]
 			switch {
@@ -331,6 +339,22 @@ func (g *growth) expand(n *Node) {
 			g.tree.Cut += c.Methods
 		}
 	}
+}
+
+// followed returns the methods that a call reaches, as far as the limits allow, and how many more there
+// are.
+func (g *growth) followed(call callgraph.DirectCall, caller classfile.MethodRef) (targets []callgraph.Target, more int) {
+	if g.limits.Follow == nil {
+		found := g.targets(call, caller, g.limits.Overrides)
+		return found.first, found.all - len(found.first)
+	}
+	found := g.targets(call, caller, math.MaxInt)
+	for _, target := range found.first {
+		if len(targets) < g.limits.Overrides && g.limits.Follow(caller, Via{call.Kind, call.Declared, target.ByLambda}, target.MethodRef) {
+			targets = append(targets, target)
+		}
+	}
+	return targets, found.all - len(targets)
 }
 
 // named returns the declaration itself where a call reaches no loaded method. It is

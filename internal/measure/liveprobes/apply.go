@@ -149,7 +149,7 @@ func (w *Probes) compiled(r *probes.Request) (next *plan, reset bool, err error)
 	}
 	w.shared.positions = positions
 	maps.Copy(w.shared.numbers, r.Numbers)
-	next = &plan{Plan: compiled, calls: make(map[classfile.MethodRef]int)}
+	next = &plan{Plan: compiled, calls: make(map[classfile.MethodRef]int), projects: make(map[string]bool), closed: make(map[classfile.MethodRef]bool)}
 	w.addTraces(next)
 	return next, reset, nil
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sonde-jvm/sonde/classfile"
+	ownpackages "github.com/sonde-jvm/sonde/internal/classes/own"
 	"github.com/sonde-jvm/sonde/internal/spec/expr"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/spec/spectest"
@@ -147,6 +149,69 @@ func TestSecretParameter(t *testing.T) {
 	report := apply(t, w, &probeset.Set{Probes: []probeset.Probe{p}})
 	if got := report.Probes[0].Redacted; !slices.Equal(got, []string{"$3", "$3.length()"}) {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestWideCalls checks that calls of types such as Iterator are followed into the program's own classes,
+// and elsewhere only where they were seen.
+func TestWideCalls(t *testing.T) {
+	list := classfile.MethodRef{Class: "pages/Pages", Name: "list", Descriptor: "(Ljava/util/Iterator;)I"}
+	hasNext := classfile.MethodRef{Class: "far/Cursor", Name: "hasNext", Descriptor: "()Z"}
+	own, seen := []string{"pages/Own.hasNext", "pages/Own.next"}, []string{"far/Cursor.hasNext", "far/Cursor.step"}
+	for _, test := range []struct {
+		name    string
+		options Options
+		want    []string
+	}{
+		{"own", Options{}, own},
+		{"seen", Options{Seen: map[Call]bool{{list, hasNext}: true}}, append(slices.Clone(seen), own...)},
+		{"given", Options{Own: ownpackages.Given([]string{"far"})}, append([]string{"far/Cursor.hasNext", "far/Cursor.next", "far/Cursor.step"}, own...)},
+	} {
+		f := newFake(t)
+		w := newProbes(f, theLibrary(f.image), newShared(), test.options)
+		p := probeOf("pages", "pages.Pages.list")
+		p.Level, p.Levels = probeset.Trace, 3
+		apply(t, w, &probeset.Set{Probes: []probeset.Probe{p}})
+		if got := f.with(insideKey); !slices.Equal(got, test.want) {
+			t.Errorf("%s: %q, want %q", test.name, got, test.want)
+		}
+		// The same holds for classes that load later.
+		late := f.load("far/Late")
+		if want := test.name == "given"; (len(late) > 0) != want {
+			t.Errorf("%s: a class that loads later gets %q", test.name, late)
+		}
+	}
+}
+
+// TestExplore checks that only what was called is followed, level by level.
+func TestExplore(t *testing.T) {
+	f := newFake(t)
+	w := newProbes(f, theLibrary(f.image), newShared(), Options{Lazy: true})
+	p := probeOf("web", "shop.Web.handle")
+	p.Level, p.Levels = probeset.Trace, 3
+	apply(t, w, &probeset.Set{Probes: []probeset.Probe{p}})
+	first := []string{"shop/Order.<init>", "shop/Order.place", "shop/Pay.apply"}
+	if got := f.with(insideKey); !slices.Equal(got, first) {
+		t.Errorf("at first %q, want %q", got, first)
+	}
+	called := func(member string) {
+		f.sum.Methods[f.SpotID(f.spot(t, member, insideKey))] = &arena.Totals{Calls: 1}
+	}
+	called("shop/Order.place")
+	traced, err := w.Explore(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"shop/Order.<init>", "shop/Order.note", "shop/Order.place", "shop/Pay.apply", "shop/Pay.charge"}
+	if got := f.with(insideKey); !slices.Equal(got, want) || *traced != (Traced{Methods: len(want), Classes: 2}) {
+		t.Errorf("%+v, %q, want %q", traced, got, want)
+	}
+	if n := w.Unexplored(); n != 0 {
+		t.Errorf("%d methods are unexplored", n)
+	}
+	called("shop/Pay.charge")
+	if n := w.Unexplored(); n != 1 {
+		t.Errorf("%d methods are unexplored, want 1", n)
 	}
 }
 

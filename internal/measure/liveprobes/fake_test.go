@@ -33,10 +33,11 @@ type fake struct {
 	threads  []arena.Thread
 	arrivals []arena.Arrival
 	levels   uint32
+	opened   uint64 // transactions
 }
 
 // late are the classes of the fixture that load when a test says so.
-var late = []string{"shop/Vip", "shop/Mock"}
+var late = []string{"shop/Vip", "shop/Mock", "far/Late"}
 
 func newFake(t *testing.T) *fake {
 	t.Helper()
@@ -46,7 +47,7 @@ func newFake(t *testing.T) *fake {
 		image: jdk.Image(), files: make(map[string][]byte), absent: late, spots: make(map[string]instrument.Spot), ids: make(map[string]uint32),
 		sum: &arena.Summary{Methods: make(map[uint32]*arena.Totals)},
 	}
-	compiled, err := filepath.Glob(filepath.Join(dir, "shop/*.class"))
+	compiled, err := filepath.Glob(filepath.Join(dir, "*/*.class"))
 	if err != nil || len(compiled) == 0 {
 		t.Fatalf("no classes: %v", err)
 	}
@@ -58,7 +59,7 @@ func newFake(t *testing.T) *fake {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f.files["shop/"+strings.TrimSuffix(filepath.Base(path), ".class")] = file
+		f.files[filepath.Base(filepath.Dir(path))+"/"+strings.TrimSuffix(filepath.Base(path), ".class")] = file
 	}
 	return f
 }
@@ -69,6 +70,11 @@ func compileShop(t *testing.T, jdk jvmtest.JDK) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	wide, err := filepath.Glob("testdata/wide/*/*.java")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sources = append(sources, wide...)
 	return jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: sources, Flags: []string{"--release", "17", "-g", "-Xlint:none"}})
 }
 
@@ -98,7 +104,7 @@ var libraries = struct {
 	opened map[string]*jimage.Image
 }{opened: make(map[string]*jimage.Image)}
 
-var bootClasses = []string{"java/lang/Object", "java/lang/String", "java/lang/Integer", "java/lang/Number", "java/lang/Comparable", "java/util/function/Function"}
+var bootClasses = []string{"java/lang/Object", "java/lang/String", "java/lang/Integer", "java/lang/Number", "java/lang/Comparable", "java/util/function/Function", "java/util/Iterator"}
 
 func (f *fake) classes(wanted func(class string) bool) (loaded []universe.Loaded) {
 	for _, name := range slices.Sorted(maps.Keys(f.files)) {
@@ -123,6 +129,13 @@ func (f *fake) Survey(_ context.Context, wanted func(class string) bool) ([]univ
 		loaded = append(loaded, universe.Loaded{Name: name})
 	}
 	return loaded, nil
+}
+
+func (f *fake) Restart() {}
+
+func (f *fake) RingCounters() (session.RingCounters, error) {
+	f.opened += exploreCalls // each reading sees as many as are waited for
+	return session.RingCounters{Opened: f.opened}, nil
 }
 
 func (f *fake) HasPending() bool { return false }

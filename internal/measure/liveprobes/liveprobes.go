@@ -18,6 +18,7 @@ import (
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/classes/callgraph"
 	"github.com/sonde-jvm/sonde/internal/classes/jimage"
+	"github.com/sonde-jvm/sonde/internal/classes/own"
 	"github.com/sonde-jvm/sonde/internal/classes/universe"
 	"github.com/sonde-jvm/sonde/internal/measure/calltree"
 	"github.com/sonde-jvm/sonde/internal/measure/results"
@@ -35,6 +36,13 @@ type Options struct {
 	Flags arena.Flags
 	// RingBytes is the size of each thread's buffer of trace records; 0 is the default.
 	RingBytes uint32
+	// Own are the program's own packages, which are guessed if there are none. Traces follow calls of types
+	// such as Iterator and Runnable into them, and into the project of the traced method.
+	Own own.Packages
+	// Seen are calls that sampled stacks have shown; traces follow them.
+	Seen map[Call]bool
+	// Lazy puts hooks only into the methods that roots of traces call. Explore adds others.
+	Lazy bool
 	// Small includes small methods that call nothing, such as getters, in traces.
 	Small bool
 	// Notice receives messages for the user; may be nil. It must not call Probes.
@@ -43,6 +51,9 @@ type Options struct {
 	// call Probes.
 	Ended func(probe string, why Ending)
 }
+
+// A Call is a call of one method by another.
+type Call struct{ Caller, Callee classfile.MethodRef }
 
 // An Ending is the reason why a probe has ended.
 type Ending string
@@ -72,6 +83,8 @@ type target interface {
 	Now() int64
 	ContextLosses() (ambiguous, contexts uint64)
 	SetRings(bytes, levels uint32) error
+	RingCounters() (session.RingCounters, error)
+	Restart()
 }
 
 // shared is what the Probes of one JVM share: a thread has one path and one list of tags.
@@ -117,6 +130,9 @@ func (s *shared) others(of *Probes) (others []*pattern.Sequence) {
 
 // Probes keeps a set applied to one JVM. It is safe for use by several goroutines.
 type Probes struct {
+	// Own returns the program's own packages. The first call may read jars.
+	Own func() own.Packages
+
 	target  target
 	options Options
 	shared  *shared
@@ -141,7 +157,9 @@ type Probes struct {
 	calls    *calltree.World // what methods call; nil until it is needed
 	mirrored int             // number of classes in calls
 	bodies   *callgraph.Graph
-	reported map[string]bool // warnings about rules that were reported since the last Apply
+	isLazy   bool                         // traces have only what was called, and what that calls
+	called   map[classfile.MethodRef]bool // methods of traces that were called
+	reported map[string]bool              // warnings about rules that were reported since the last Apply
 }
 
 // A plan is a compiled set with the state of its traces.
@@ -150,6 +168,9 @@ type plan struct {
 	calls   map[classfile.MethodRef]int // methods that traced methods call, with the levels left
 	levels  int                         // of the deepest trace
 	insides int                         // number of spots that belong to traces
+
+	projects map[string]bool              // of the roots of traces
+	closed   map[classfile.MethodRef]bool // methods of traces whose callees are not
 }
 
 // A beginning is the time when a probe began, and the number of its calls at that time.
@@ -161,15 +182,19 @@ type beginning struct {
 // New returns the probes of a session, none of them applied yet. It sends no request to the JVM before Apply.
 func New(s *session.Look, o Options) *Probes {
 	common := s.Attached(sharedKey{}, func() any { return newShared() }).(*shared)
-	return newProbes(s, jimage.OpenLibrary(s.JVM().Image), common, o)
+	w := newProbes(s, jimage.OpenLibrary(s.JVM().Image), common, o)
+	if len(o.Own.Names) == 0 {
+		w.Own = sync.OnceValue(func() own.Packages { return own.Guess(s.JVM()) })
+	}
+	return w
 }
 
 func newProbes(t target, l *jimage.Image, common *shared, o Options) *Probes {
 	return &Probes{
-		target: t, options: o, shared: common, classes: probes.NewClasses(l, t.TagsClass()), applied: make(map[string]instrument.Spot),
+		Own: func() own.Packages { return o.Own }, target: t, options: o, shared: common, classes: probes.NewClasses(l, t.TagsClass()), applied: make(map[string]instrument.Spot),
 		numbers: make(map[string]int32), traced: make(map[string]bool), began: make(map[string]beginning),
 		names: make(map[uint32]probes.SpotName), rows: make(results.Numbers),
-		bodies: callgraph.New(callgraph.Settings{Bodies: true}),
+		bodies: callgraph.New(callgraph.Settings{Bodies: true}), isLazy: o.Lazy, called: make(map[classfile.MethodRef]bool),
 	}
 }
 

@@ -81,7 +81,8 @@ func (w *Probes) loadInside(p *plan, class *universe.Class) (made []*probes.Spot
 	for _, m := range w.classes.Methods(class) {
 		left := -1
 		for _, name := range above {
-			if known, is := p.calls[classfile.MethodRef{Class: name, Name: m.Name, Descriptor: m.Descriptor}]; is {
+			known, is := p.calls[classfile.MethodRef{Class: name, Name: m.Name, Descriptor: m.Descriptor}]
+			if is && (!isWide(name) || w.isOwn(p, class.Name)) {
 				left = max(left, known)
 			}
 		}

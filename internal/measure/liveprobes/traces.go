@@ -28,9 +28,29 @@ const (
 	defaultLevels = 3
 )
 
-// traceLimits returns the limits of the tree that contains the methods of traces.
-func traceLimits(levels int) calltree.Limits {
-	return calltree.Limits{Levels: levels, Overrides: 40, Breadth: 200, Nodes: 8000}
+// traceLimits returns the limits of the tree that contains the methods of traces. A call of a wide
+// type is followed into the program's own classes, and where stacks have shown it: most that it could
+// reach is never called there.
+func (w *Probes) traceLimits(p *plan, levels int) calltree.Limits {
+	limits := calltree.Limits{Levels: levels, Overrides: 40, Breadth: 200, Nodes: 8000}
+	limits.Follow = func(caller classfile.MethodRef, call calltree.Via, callee classfile.MethodRef) bool {
+		return !isWide(call.Declared.Class) || w.isOwn(p, callee.Class) || w.options.Seen[Call{caller, callee}]
+	}
+	if w.isLazy {
+		limits.Open = func(m classfile.MethodRef) bool { return w.called[m] }
+	}
+	return limits
+}
+
+// wideTypes are prefixes of the names of types that classes of all kinds implement, such as Iterator,
+// Runnable and Function. Those of other packages of the JDK have one purpose, such as Statement.
+var wideTypes = []string{"java/lang/", "java/util/", "java/io/", "java/nio/"}
+
+func isWide(class string) bool { return callgraph.HasPrefix(class, wideTypes) }
+
+// isOwn reports whether a class is the program's own, or of the project of a traced method.
+func (w *Probes) isOwn(p *plan, class string) bool {
+	return p.projects[callgraph.Project(class)] || w.Own().Has(class)
 }
 
 func traceLevels(p *probes.Probe) int { return cmp.Or(p.Levels, defaultLevels) }
@@ -50,10 +70,13 @@ func (w *Probes) addTraces(p *plan) {
 		if len(roots) == 0 {
 			continue
 		}
-		tree := w.mirror().Tree(roots, traceLimits(traceLevels(probe)))
+		for _, root := range roots {
+			p.projects[callgraph.Project(root.Class)] = true
+		}
+		tree := w.mirror().Tree(roots, w.traceLimits(p, traceLevels(probe)))
 		w.addTrace(p, probe, tree, isOn)
-		if tasks := w.tasksOf(tree); len(tasks) > 0 && traceLevels(probe) > 1 {
-			w.addTrace(p, probe, w.mirror().Tree(tasks, traceLimits(traceLevels(probe)-1)), isOn)
+		if tasks := w.tasksOf(p, tree); len(tasks) > 0 && traceLevels(probe) > 1 {
+			w.addTrace(p, probe, w.mirror().Tree(tasks, w.traceLimits(p, traceLevels(probe)-1)), isOn)
 		}
 	}
 }
@@ -82,15 +105,16 @@ func (w *Probes) mirror() *calltree.World {
 // of other projects rank lower: if the limit is reached, the program's own methods are
 // more useful than those of a library.
 func (w *Probes) addTrace(p *plan, probe *probes.Probe, tree *calltree.Tree, isOn bool) {
-	own := make(map[string]bool)
 	met := make(map[classfile.MethodRef]bool)
 	for _, root := range p.rootsOf(probe) {
-		own[callgraph.Project(root.Class)] = true
 		met[root] = true
 	}
 	var ranks [][]universe.Method
 	tree.Each(func(n *calltree.Node) {
 		id := n.MethodRef
+		if n.Stop == calltree.Closed {
+			p.closed[id] = true
+		}
 		left := traceLevels(probe) - n.Level
 		p.expect(id, left)
 		for _, via := range n.Via {
@@ -105,7 +129,7 @@ func (w *Probes) addTrace(p *plan, probe *probes.Probe, tree *calltree.Tree, isO
 			return
 		}
 		rank := n.Level
-		if !own[callgraph.Project(n.Class)] {
+		if !w.isOwn(p, n.Class) {
 			rank += farther
 		}
 		for len(ranks) <= rank {
@@ -205,13 +229,13 @@ func (p *plan) addInside(m universe.Method, isOn bool) *probes.Spot {
 // taskMethods are names of methods by which the JDK runs a task.
 var taskMethods = []string{"run", "call", "get", "apply", "accept", "compute", "exec", "handle"}
 
-// tasksOf returns the methods of tasks that the methods of a tree create for an executor
-// or a stage. The tree does not follow the JDK's own code, so it has only the constructors
+// tasksOf returns the methods of the program's own tasks that the methods of a tree create for an
+// executor or a stage. The tree does not follow the JDK's own code, so it has only the constructors
 // of tasks. It contains lambdas already.
-func (w *Probes) tasksOf(tree *calltree.Tree) (tasks []classfile.MethodRef) {
+func (w *Probes) tasksOf(p *plan, tree *calltree.Tree) (tasks []classfile.MethodRef) {
 	met := make(map[string]bool)
 	tree.Each(func(n *calltree.Node) {
-		if n.Name != "<init>" || n.JDK || met[n.Class] {
+		if n.Name != "<init>" || n.JDK || met[n.Class] || !w.isOwn(p, n.Class) {
 			return
 		}
 		met[n.Class] = true

@@ -109,6 +109,16 @@ func (p *Pace) Rest(ctx context.Context) {
 	}
 }
 
+// Stacks returns the sampled stacks of the time before the change.
+func (p *Pace) Stacks() (stacks []*jfr.Stack) {
+	if p != nil {
+		for _, s := range p.before {
+			stacks = append(stacks, s.stack)
+		}
+	}
+	return stacks
+}
+
 // poll returns the samples of Java code in threads of the program since the last call.
 func (p *Pace) poll(ctx context.Context) (found []paceSample) {
 	if p.sampler == nil {
