@@ -37,6 +37,7 @@ type profileCommand struct {
 	start    bool
 	cache    cacheFlags
 	settle   settleFlags
+	hooks    bool
 	roots    *pattern.Set
 	words    []string // with start: the command that starts the program
 	agentDir string   // with start: for the agent's jar
@@ -74,7 +75,7 @@ func newProfile(s streams) *cobra.Command {
 	flags := command.Flags()
 	flags.StringArrayVar(&c.Roots, "root", nil, "pattern of the methods whose calls are measured; may be repeated")
 	flags.Var(oneOf(&c.Scheme, "", "lazy", "eager"), "scheme", "lazy or eager; the default is the one that costs the program less")
-	flags.Var(oneOf(&c.Timing, cct.Auto, "exact", "sampled", "auto"), "timing", "exact, sampled or auto; exact with --scheme or --start")
+	flags.Var(oneOf(&c.Timing, cct.Auto, "exact", "sampled", "auto", "stacks"), "timing", "exact, sampled, auto or stacks; exact with --scheme or --start")
 	flags.Var(share(&c.Budget, profile.DefaultBudget), "budget", "with --timing auto: share of the program's processor time that measuring may cost")
 	flags.Var(number(&c.Period, profile.DefaultPeriod, 2, mostPeriod), "period", "with --timing sampled: time one call in `N`")
 	flags.Var(span(&c.Duration, 0, 0, 0), "duration", "end after this time; 0 continues until Ctrl-C")
@@ -82,6 +83,7 @@ func newProfile(s streams) *cobra.Command {
 	flags.StringArrayVar(&c.Into, "into", nil, "pattern of methods to follow that are skipped by default, such as those of the JDK; may be repeated")
 	flags.StringArrayVar(&c.Skip, "skip", nil, "pattern of methods not to follow; may be repeated")
 	c.settle.register(flags)
+	flags.BoolVar(&c.hooks, "hooks", false, "with --timing auto: put hooks in even if that costs the program more than the budget")
 	flags.BoolVar(&c.Whole, "whole", false, "report the whole run, including the time in which new hooks made it slow")
 	flags.Var(span(&c.Wait, profile.DefaultWait, positive, mostWait), "wait", "how long the first call of a method waits at most for the hooks of its callees")
 	flags.StringArrayVarP(&c.outputs, "output", "o", nil, "file to write: .html, .pb.gz, .collapsed, .json or .txt; may be repeated")
@@ -119,6 +121,10 @@ func (c *profileCommand) check(args []string, dash int, given func(string) bool)
 	switch {
 	case given("scheme") && c.Timing == cct.Auto:
 		return usage("--scheme needs --timing exact or sampled: with auto, the budget decides when hooks are installed")
+	case c.Timing == cct.Stacks && (c.Calls > 0 || c.start):
+		return usage("--timing stacks counts no calls, and cannot be used with --calls or --start")
+	case given("hooks") && c.Timing != cct.Auto:
+		return usage("--hooks needs --timing auto")
 	case given("period") && c.Timing != cct.Sampled:
 		return usage("--period needs --timing sampled")
 	case given("budget") && c.Timing != cct.Auto:
@@ -167,10 +173,18 @@ repeatedly in the program and subtracted; ± is the remaining uncertainty of a t
 Timing
   auto     counts every call of a hook and times as many as the --budget allows. The
            hooks that cost most and show least are thinned out, switched off or
-           removed, and listed; their time is then included in that of their callers
+           removed, and listed. Before JDK 21 the first change of a class makes HotSpot
+           discard all compiled code. If that costs more than the budget, there are no
+           hooks, as with stacks; --hooks puts them in anyway
   exact    every call is timed
   sampled  one call in --period, chosen at random, is timed with its callees; times
            are estimates, marked with ~
+  stacks   no hooks, and nothing enters the program: the kernel samples the stacks of its
+           threads; times are estimates, and calls are not counted
+
+While hooks measure, the kernel samples stacks as well. They show, marked with ~, how the
+time of a method is divided among callees without hooks, and what threads wait for. The
+total of a method with a hook is what the hook has measured.
 
 Scheme
   lazy     the callees of a method get hooks when it is first entered; this first call
@@ -210,11 +224,12 @@ func (c *profileCommand) measure(ctx context.Context, jvm *process.JVM) error {
 	defer ignoreBrokenPipe()()
 	c.PID = jvm.PID
 	if c.settle.isUsed() {
-		c.Settle = c.settle.limit
+		c.Settle, c.Spare = c.settle.limit, !c.hooks && c.Calls == 0
 	}
 	// A program that is started writes to the terminal as well.
 	view := &profileView{profileCommand: c, progressView: newBulletin(c.streams, c.start || c.json), began: time.Now()}
 	c.Notice, c.Progress, c.Unmatched, c.Waiting, c.In = view.remark, view.progress, view.unmatched, view.waiting, c.sessions()
+	c.Stacks = true
 	c.Share = &overhead.Share{}
 	c.reportCost(c.Share.Spent)
 	c.Started = func() {
@@ -246,6 +261,9 @@ func (c *profileCommand) uncalled(p *cct.Profile, last profile.Progress) error {
 		if c.isRoot(left) {
 			return fmt.Errorf("%s has no hook (%s): nothing was measured", text.LeftName(left), left.Reason)
 		}
+	}
+	if p.Timing == cct.Stacks {
+		return fmt.Errorf("no sampled stack had %s on it within %s: check the pattern, or measure while the method is used", roots, took)
 	}
 	if last.Hooks == 0 {
 		return fmt.Errorf("no method that matches %s was loaded within %s: nothing was measured; check the pattern, or measure while the method is used", roots, took)
@@ -375,6 +393,10 @@ func (v *profileView) sayStage(p profile.Progress) {
 	case profile.Waiting:
 		v.say("waiting for classes to load%s", v.howToEnd())
 	case profile.Running:
+		if p.Timing == cct.Stacks {
+			v.say("sampling the stacks of %d%s", v.PID, v.howToEnd())
+			return
+		}
 		v.say("hooks in %s of %s%s, %s%s%s", format.Count(p.Hooks, "method", "methods"), format.Count(p.Classes, "class", "classes"), wovenText(p.Woven, p.Cached, v.Cache != nil),
 			format.Count(p.Rounds, "round", "rounds"), pauseText(p.Pause), v.howToEnd())
 	case profile.Leaving:
@@ -401,6 +423,9 @@ func pauseText(pause time.Duration) string {
 
 // standing sums up a run in a few words each.
 func standing(p profile.Progress) []string {
+	if p.Timing == cct.Stacks {
+		return []string{"no hooks", "sampled stacks only"}
+	}
 	words := []string{
 		format.Count(int(p.RootCalls), "root call", "root calls"),
 		fmt.Sprintf("hooks in %s of %s", format.Count(p.Hooks, "method", "methods"), format.Count(p.Classes, "class", "classes")),
@@ -472,7 +497,14 @@ func nodeTexts(p *cct.Profile, n *cct.Node) []string {
 	if n.Known() {
 		self = format.Nanos(n.Self.Nanos)
 	}
-	return []string{total, share, self, format.Grouped(int(n.Calls)), format.Printable(p.Methods[n.Method].String())}
+	calls := "-"
+	if n.Calls > 0 || !n.Sampled {
+		calls = format.Grouped(n.Calls)
+	}
+	if n.Sampled {
+		total = "~" + total
+	}
+	return []string{total, share, self, calls, format.Printable(p.Methods[n.Method].String())}
 }
 
 func (c *profileCommand) write(p *cct.Profile) error {

@@ -13,6 +13,9 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 )
 
+// churnTime is how long each combination is sampled in a soak: ten minutes for each JDK.
+const churnTime = 150 * time.Second
+
 // TestChurn samples a program that loads, compiles, deoptimises and unloads classes all the time, and checks for each
 // frame of each sample whether it can be there.
 func TestChurn(t *testing.T) {
@@ -26,7 +29,11 @@ func TestChurn(t *testing.T) {
 			t.Run(fmt.Sprintf("jdk%d/%s/%s", jdk.Major, mode.collector, mode.classes), func(t *testing.T) {
 				args := []string{"-XX:+Use" + mode.collector + "GC", "-Xmx64m", "-XX:ReservedCodeCacheSize=8m", "-cp", jvmtest.Visible(t, jdk, classes), "Churn", mode.classes}
 				p := jvmtest.Start(t, jdk, jvmtest.Launch{Args: args})
-				samples := collect(t, p.PID, sampler.Options{Source: sampler.Kernel, Period: time.Millisecond}, enough)
+				until := enough
+				if jvmtest.Soak() {
+					until = func(_ []jfr.Sample, since time.Duration) bool { return since >= churnTime }
+				}
+				samples := collect(t, p.PID, sampler.Options{Source: sampler.Kernel, Period: time.Millisecond}, until)
 				if err := p.Stdin.Close(); err != nil {
 					t.Fatal(err)
 				}

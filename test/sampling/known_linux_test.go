@@ -114,7 +114,7 @@ func collect(t *testing.T, pid int, options sampler.Options, enough func(samples
 	began := time.Now()
 	looks := time.NewTicker(20 * time.Millisecond)
 	defer looks.Stop()
-	limit := time.After(jvmtest.RunLimit + matrixTime) // bounds a hang
+	limit := time.After(jvmtest.RunLimit + matrixTime + churnTime) // bounds a hang
 	for !enough(all, time.Since(began)) {
 		select {
 		case <-looks.C:
@@ -377,8 +377,6 @@ func (j *judge) checkShares(t *testing.T, wanted []string) {
 	for _, thread := range []string{"main", "worker"} {
 		all := j.history[thread]
 		sampled := func(e *execution) bool { return j.counts[e] > 0 }
-		first := slices.IndexFunc(all, func(e execution) bool { return sampled(&e) })
-		_ = first
 		var with []*execution
 		for i := range all {
 			with = append(with, &all[i])

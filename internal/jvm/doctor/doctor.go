@@ -32,6 +32,8 @@ type Facts struct {
 	Properties  map[string]string
 	AskError    error // why it did not answer
 
+	Sampling process.Verdict // whether the kernel can sample it; a reason holds the remedy
+
 	Agents []Agent
 	Memory Memory
 	Tmp    Place // the JVM's own /tmp

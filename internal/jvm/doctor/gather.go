@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -15,12 +16,27 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/jvm/attach"
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
+	"github.com/sonde-jvm/sonde/internal/jvm/sampler"
 )
 
 // Gather collects facts about a JVM. It contacts the JVM only if there is an asker. Facts that cannot be
 // read are left unknown.
 func Gather(ctx context.Context, jvm *process.JVM, asker Asker) Facts {
-	return host{process.Local, "/sys/fs/cgroup"}.gather(ctx, jvm, asker)
+	f := host{process.Local, "/sys/fs/cgroup"}.gather(ctx, jvm, asker)
+	f.Sampling = trySampling(ctx, jvm)
+	return f
+}
+
+func trySampling(ctx context.Context, jvm *process.JVM) process.Verdict {
+	err := sampler.TryKernel(ctx, jvm.PID)
+	var refusal *sampler.Error
+	switch {
+	case err == nil:
+		return process.Verdict{Answer: process.Yes}
+	case errors.As(err, &refusal):
+		return process.Verdict{Answer: process.No, Reason: refusal.Detail}
+	}
+	return process.Verdict{} // other checks say why
 }
 
 // A host is the machine whose facts are read.

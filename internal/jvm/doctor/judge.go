@@ -23,6 +23,7 @@ func Judge(f Facts) []Finding {
 	j.attach()
 	j.agentLoading()
 	j.runtime()
+	j.sampling()
 	j.presence()
 	j.redefinition()
 	j.verification()
@@ -72,6 +73,16 @@ func (j *judge) kind() {
 			text += ", " + jvm.Vendor
 		}
 		j.find(OK, "JVM", text, "")
+	}
+}
+
+// sampling says how hot spots are found.
+func (j *judge) sampling() {
+	switch v := j.facts.Sampling; v.Answer {
+	case process.Yes:
+		j.find(OK, "sampling", "by the kernel, which changes nothing in the JVM", "")
+	case process.No:
+		j.find(Note, "sampling", "the kernel cannot sample it, so its flight recorder or thread dumps are used: "+v.Reason, "")
 	}
 }
 

@@ -20,7 +20,7 @@ func plain() Facts {
 			Version: "25.0.3", Vendor: "Eclipse Adoptium", Attach: yes, Agents: yes, Inside: process.Outside,
 			Modules: []string{"java.base", "java.instrument"},
 		},
-		UID: 0, TracksDependencies: process.Yes,
+		UID: 0, TracksDependencies: process.Yes, Sampling: yes,
 		Asked: true, Flags: map[string]string{"EnableDynamicAgentLoading": "true"}, Tmp: roomy, Shm: roomy,
 	}
 }
@@ -30,7 +30,7 @@ func TestPlainIsAllOK(t *testing.T) {
 	if Worst(findings) != OK {
 		t.Errorf("%+v", findings)
 	}
-	for _, subject := range []string{"JVM", "attach", "agents", "redefinition", "/tmp", "arena", "virtual threads"} {
+	for _, subject := range []string{"JVM", "attach", "agents", "sampling", "redefinition", "/tmp", "arena", "virtual threads"} {
 		if !slices.ContainsFunc(findings, func(f Finding) bool { return f.Subject == subject }) {
 			t.Errorf("nothing said of %s", subject)
 		}
@@ -55,6 +55,9 @@ func TestJudge(t *testing.T) {
 		{"no version", func(f *Facts) { f.JVM.Version = "" }, Warn, "JVM", "unknown version", ""},
 		{"another user", func(f *Facts) { f.UID, f.GID = 1001, 1000 }, Stop, "access", "belongs to app", "be app or root"},
 		{"another group", func(f *Facts) { f.UID, f.GID = 1000, 1 }, Stop, "access", "belongs to app", "be app or root"},
+		{"no samples", func(f *Facts) {
+			f.Sampling = process.Verdict{Answer: process.No, Reason: "kernel.perf_event_paranoid is 3"}
+		}, Note, "sampling", "perf_event_paranoid", ""},
 		{"stopped", func(f *Facts) { f.JVM.Stopped = true }, Stop, "access", "stopped", "kill -CONT 4711"},
 		{"attach off", func(f *Facts) { f.JVM.Attach = no }, Stop, "attach", "it is off (-XX:+Off)", "start it again"},
 		{"attach unknown", func(f *Facts) { f.JVM.Attach = process.Verdict{Answer: process.Unknown, Reason: "a; b"} }, Warn, "attach", "a", "b"},

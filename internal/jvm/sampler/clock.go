@@ -20,6 +20,7 @@ type clock struct {
 
 	own   map[int64]*jfr.Thread   // threads of the JVM
 	times map[int64]time.Duration // the last reading
+	ready map[int64]time.Duration // how long each thread was ready to run without a processor, at the last reading
 }
 
 func newClock(jvm *process.JVM) *clock {
@@ -34,13 +35,14 @@ func (c *clock) read() map[int64]time.Duration {
 		return nil
 	}
 	times := make(map[int64]time.Duration, len(entries))
+	c.ready = make(map[int64]time.Duration, len(entries))
 	for _, entry := range entries {
 		number, err := c.number(entry.Name())
 		if err != nil {
 			continue
 		}
-		if used, _, err := process.ReadTimes(filepath.Join(c.tasks, entry.Name())); err == nil {
-			times[number] = used
+		if used, ready, err := process.ReadTimes(filepath.Join(c.tasks, entry.Name())); err == nil {
+			times[number], c.ready[number] = used, ready
 		}
 	}
 	return times

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"runtime"
 	"slices"
@@ -12,12 +13,13 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/sonde-jvm/sonde/internal/jvm/hotspot"
 	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
 	"github.com/sonde-jvm/sonde/internal/jvm/perfevents"
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/jvm/unwind"
-	"golang.org/x/sys/unix"
 )
 
 const (
@@ -29,6 +31,8 @@ const (
 	threadsEvery = time.Second
 	// lookPart bounds the share of one processor that looks at waiting threads take to 1/lookPart.
 	lookPart = 50
+	// A thread that waits is looked at as often as one in lookRatio samples of a running one.
+	lookRatio = 5
 	// mostHeld bounds the samples that nobody has asked for yet.
 	mostHeld = 1 << 20
 )
@@ -61,7 +65,7 @@ func startKernel(ctx context.Context, jvm *process.JVM, period time.Duration, wa
 	if err != nil {
 		return nil, noKernel(jvm, err)
 	}
-	k := &kernelSamples{jvm: jvm, period: period, waiting: waiting, every: DefaultSpacing, ended: make(chan struct{}), noted: map[string]bool{}}
+	k := &kernelSamples{jvm: jvm, period: period, waiting: waiting, every: min(DefaultSpacing, lookRatio*period), ended: make(chan struct{}), noted: map[string]bool{}}
 	if k.walker, err = hotspot.NewWalker(memory, libraries); err != nil {
 		return nil, noKernel(jvm, err)
 	}
@@ -122,9 +126,14 @@ func (k *kernelSamples) run(ctx context.Context) {
 	defer close(k.ended)
 	runtime.LockOSThread() // for threadTime
 	defer runtime.UnlockOSThread()
+	looked := time.Now().Add(-k.every)
 	look := time.Now()
 	for {
-		err := k.events.Wait(ctx, drainEvery)
+		limit := drainEvery
+		if k.waiting {
+			limit = max(time.Millisecond, min(limit, time.Until(look)))
+		}
+		err := k.events.Wait(ctx, limit)
 		if ctx.Err() != nil {
 			return
 		}
@@ -140,12 +149,13 @@ func (k *kernelSamples) run(ctx context.Context) {
 		if now := time.Now(); k.waiting && now.After(look) {
 			before := threadTime()
 			found := k.waits(now)
-			spacing := max(k.every, (threadTime()-before)*lookPart)
-			look = now.Add(spacing)
 			for i := range found {
-				found[i].Period = spacing
+				found[i].Period = now.Sub(looked)
 			}
 			k.add(found, 0)
+			// Regular looks would meet a program that waits regularly at the same place each time.
+			spacing := max(k.every, (threadTime()-before)*lookPart)
+			looked, look = now, now.Add(spacing/2+rand.N(spacing))
 		}
 	}
 }

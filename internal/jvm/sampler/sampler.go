@@ -79,6 +79,7 @@ type Batch struct {
 	Samples []jfr.Sample
 	Period  time.Duration           // that one sample of a thread stands for
 	Times   map[int64]time.Duration // processor time of each thread since its start, by its number in the JVM's namespace
+	Ready   map[int64]time.Duration // likewise, how long it was ready to run and had no processor
 	Lost    int                     // samples that were taken and could not be kept
 	Notes   []string                // messages to the user, each reported once
 }
@@ -124,6 +125,15 @@ func Start(ctx context.Context, pid int, options Options) (*Sampler, error) {
 		s.bias = fmt.Sprintf("%s; the kernel does not sample it because %s", cmp.Or(s.bias, "by the flight recorder, which sees Java code only"), refusal.Detail)
 	}
 	return s, err
+}
+
+// TryKernel reports why the kernel cannot sample a JVM; nil if it can.
+func TryKernel(ctx context.Context, pid int) error {
+	s, err := Start(ctx, pid, Options{Source: Kernel})
+	if err != nil {
+		return err
+	}
+	return s.Close(ctx)
 }
 
 // startInside lets the JVM sample itself.
@@ -207,7 +217,7 @@ const aliveEvery = time.Second
 // Poll returns the samples since the last call, without waiting for more. The error is ErrEnded if the
 // JVM has ended.
 func (s *Sampler) Poll(ctx context.Context) (Batch, error) {
-	b := Batch{At: time.Now(), Times: s.clock.read()}
+	b := Batch{At: time.Now(), Times: s.clock.read(), Ready: s.clock.ready}
 	err := s.samples.poll(ctx, &b)
 	if s.waits != nil && err == nil {
 		var dumped Batch

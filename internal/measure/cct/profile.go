@@ -22,6 +22,7 @@ type Timing string
 // The timings.
 const (
 	Exact   Timing = "exact"   // every call
+	Stacks  Timing = "stacks"  // none: there are no hooks, and all is known from sampled stacks
 	Sampled Timing = "sampled" // one call in k, at random
 	Auto    Timing = "auto"    // as many as the budget allows
 )
@@ -55,13 +56,14 @@ type Target struct {
 	JDK     string `json:"jdk,omitempty"`     // version
 }
 
-// A Method is a method with a hook. Its names are as class files have them.
+// A Method is a method with a hook, or one that sampled stacks show. Its names are as class files have them.
 type Method struct {
 	Class      string `json:"class,omitempty"`
 	Name       string `json:"name"`
 	Descriptor string `json:"descriptor,omitempty"`
 	Native     bool   `json:"native,omitempty"`     // measured at its call sites
 	LowerBound bool   `json:"lowerBound,omitempty"` // HotSpot may replace it by an intrinsic: then its hook misses calls
+	Unhooked   bool   `json:"unhooked,omitempty"`   // it had no hook: only sampled stacks show it
 }
 
 // A Thread holds the calls of one thread, or of all virtual threads: there may be millions.
@@ -94,6 +96,9 @@ type Node struct {
 	Missed   uint64        `json:"missed,omitempty"`    // calls that continued before all their callees had hooks
 	Late     bool          `json:"late,omitempty"`      // its hook came after the root's: earlier calls are not in Calls
 	Lost     time.Duration `json:"lostNanos,omitempty"` // time that Sonde took from running calls; not in Self
+	Sampled  bool          `json:"sampled,omitempty"`   // Self and Total are by sampled stacks; without a hook, Calls is 0
+	Split    bool          `json:"split,omitempty"`     // Self is by sampled stacks: hooks measured it together with callees that are Sampled
+	Waits    []Wait        `json:"waits,omitempty"`     // parts of Total in which threads waited, by sampled stacks; the longest first
 	Children []*Node       `json:"-"`                   // by Total, the longest first
 }
 
@@ -289,6 +294,7 @@ type Row struct {
 	Mean     Time // Self of one call
 	Contexts int  // number of nodes
 	Known    bool // its own time is known
+	Sampled  bool // its own time is by sampled stacks in some of them
 }
 
 // Flat returns the methods below a node by descending own time.
@@ -306,6 +312,7 @@ func Flat(top *Node, methods []Method) []Row {
 			row.Self = row.Self.Plus(n.Self)
 			row.Contexts++
 			row.Known = row.Known || n.Known()
+			row.Sampled = row.Sampled || n.Sampled || n.Split
 			if open[n.Method] == 0 {
 				row.Total = row.Total.Plus(n.Total)
 			}

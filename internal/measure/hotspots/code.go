@@ -73,9 +73,9 @@ func WaitText(wait jfr.Wait) string {
 	return "waits: " + string(wait)
 }
 
-// nameOf returns a method as reports have it: hidden classes without their addresses. Other code has no class; its name is that of the
+// Label returns the method of a frame as reports have it: hidden classes without their addresses. Other code has no class; its name is that of the
 // library and the function.
-func nameOf(f jfr.Frame) cct.Method {
+func Label(f jfr.Frame) cct.Method {
 	m := f.Method
 	switch {
 	case f.IsJava():

@@ -260,7 +260,7 @@ func TestNamesOfOtherCode(t *testing.T) {
 		{frame(jfr.C1, "a/B$$Lambda+0x0000700b/0x123", "run"), cct.Method{Class: "a/B$$Lambda", Name: "run", Descriptor: "()V"}},
 		{jfr.Frame{}, cct.Method{Name: "(unknown)"}},
 	} {
-		if got := nameOf(test.frame); got != test.want {
+		if got := Label(test.frame); got != test.want {
 			t.Errorf("%+v is named %+v, want %+v", test.frame, got, test.want)
 		}
 	}

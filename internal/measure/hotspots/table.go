@@ -2,7 +2,6 @@ package hotspots
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"time"
 
@@ -25,13 +24,13 @@ type Result struct {
 // A Table shows where time was spent in a window.
 type Table struct {
 	From, To   time.Time
-	Samples    int            // of running threads
-	Waiting    int            // samples of threads that wait in native code
-	Incomplete int            // samples of running threads whose stacks could be walked, but not to their end
-	Unit       time.Duration  // processor time that a weight of one represents
-	Code       map[Code]Share // what running threads run
-	Methods    []Method       // by descending self time
-	Threads    []Thread       // by descending share
+	Samples    int                // of running threads
+	Waiting    int                // samples of threads that wait in native code
+	Incomplete int                // samples of running threads whose stacks could be walked, but not to their end
+	Unit       time.Duration      // processor time that a weight of one represents
+	Code       map[Code]cct.Share // what running threads run
+	Methods    []Method           // by descending self time
+	Threads    []Thread           // by descending share
 
 	whole  float64
 	count  float64
@@ -42,7 +41,7 @@ type Table struct {
 type Method struct {
 	*jfr.Method
 	Label       cct.Method // as reports name it
-	Self, Total Share
+	Self, Total cct.Share
 	Samples     int                // with the method on top
 	Lines       []Line             // of the samples with the method on top, most frequent first
 	Kinds       map[string]float64 // of the same samples, the part of each kind of frame
@@ -59,7 +58,7 @@ type Thread struct {
 	*jfr.Thread
 	Group   jfr.ThreadKind // that of all these threads; empty for a single thread
 	Count   int            // of threads
-	Share   Share
+	Share   cct.Share
 	Samples int
 	Waiting int
 	CPU     float64              // processors used; negative if unknown
@@ -88,7 +87,7 @@ func (g *group) sampled() int {
 // newTable summarizes samples of an interval. It computes their weights.
 func newTable(from, to time.Time, groups []group, period time.Duration, used map[int64]time.Duration) *Table {
 	groups = withKinds(groups)
-	t := &Table{From: from, To: to, Code: map[Code]Share{}, groups: groups}
+	t := &Table{From: from, To: to, Code: map[Code]cct.Share{}, groups: groups}
 	t.Unit = weigh(groups, period, used)
 	code := map[Code]float64{}
 	var sampled, squares float64
@@ -114,7 +113,7 @@ func newTable(from, to time.Time, groups []group, period time.Duration, used map
 		t.count = sampled * sampled / squares
 	}
 	for kind, weight := range code {
-		t.Code[kind] = ShareOf(weight, t.whole, t.count)
+		t.Code[kind] = cct.ShareOf(weight, t.whole, t.count)
 	}
 	t.sumMethods()
 	t.sumThreads(used)
@@ -181,7 +180,7 @@ func (t *Table) sumMethods() {
 		if s := pointers[m]; s != nil {
 			return s
 		}
-		label := nameOf(f)
+		label := Label(f)
 		if sums[label] == nil {
 			sums[label] = &sum{Method: Method{Method: m, Label: label, Kinds: map[string]float64{}}, lines: map[int]float64{}, last: -1}
 		}
@@ -209,7 +208,7 @@ func (t *Table) sumMethods() {
 	}
 	t.Methods = make([]Method, 0, len(sums))
 	for _, s := range sums {
-		s.Self, s.Total = ShareOf(s.self, t.whole, t.count), ShareOf(s.total, t.whole, t.count)
+		s.Self, s.Total = cct.ShareOf(s.self, t.whole, t.count), cct.ShareOf(s.total, t.whole, t.count)
 		for line, weight := range s.lines {
 			s.Lines = append(s.Lines, Line{line, weight / s.self})
 		}
@@ -235,26 +234,6 @@ func ByTotal(a, b Method) int {
 // ByName orders methods by class, name and descriptor.
 func ByName(a, b Method) int {
 	return a.Ref().Compare(b.Ref())
-}
-
-// A Share is a part of all samples with its 95 % interval, which assumes independent samples.
-type Share struct {
-	Part float64 `json:"share"`
-	Low  float64 `json:"low"`
-	High float64 `json:"high"`
-}
-
-// ShareOf returns the share of a weight in a whole of n samples, with Wilson's interval, which is
-// valid for small numbers, too.
-func ShareOf(weight, whole, n float64) Share {
-	if whole <= 0 || n <= 0 {
-		return Share{}
-	}
-	const z = 1.96
-	p := min(1, weight/whole)
-	middle := (p + z*z/(2*n)) / (1 + z*z/n)
-	spread := z / (1 + z*z/n) * math.Sqrt(p*(1-p)/n+z*z/(4*n*n))
-	return Share{Part: p, Low: max(0, min(p, middle-spread)), High: min(1, max(p, middle+spread))}
 }
 
 // threads returns how many threads on average a weight stands for.
@@ -304,14 +283,14 @@ func (t *Table) sumThreads(used map[int64]time.Duration) {
 		if len(g.Stack.Frames) == 0 {
 			continue
 		}
-		top := nameOf(g.Stack.Frames[0])
+		top := Label(g.Stack.Frames[0])
 		s.tops[top] += g.weight
 		if s.tops[top] > s.most {
 			s.most, s.Top = s.tops[top], top
 		}
 	}
 	for _, s := range sums {
-		s.Share, s.Count = ShareOf(s.weight, t.whole, t.count), len(s.members)
+		s.Share, s.Count = cct.ShareOf(s.weight, t.whole, t.count), len(s.members)
 		for member := range s.members {
 			if had, known := used[member]; known && !s.Virtual && t.To.After(t.From) {
 				s.CPU = max(0, s.CPU) + float64(had)/float64(t.To.Sub(t.From))

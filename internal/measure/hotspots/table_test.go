@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
 )
 
 func near(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
@@ -127,13 +128,13 @@ func TestWindowSlides(t *testing.T) {
 }
 
 func TestSharesOfFew(t *testing.T) {
-	if s := ShareOf(0, 10, 10); s.Part != 0 || s.Low != 0 || s.High < 0.2 || s.High > 0.35 {
+	if s := cct.ShareOf(0, 10, 10); s.Part != 0 || s.Low != 0 || s.High < 0.2 || s.High > 0.35 {
 		t.Errorf("%+v", s)
 	}
-	if s := ShareOf(10, 10, 10); s.Part != 1 || s.High != 1 || s.Low > 0.8 {
+	if s := cct.ShareOf(10, 10, 10); s.Part != 1 || s.High != 1 || s.Low > 0.8 {
 		t.Errorf("%+v", s)
 	}
-	if s := ShareOf(1, 0, 0); s != (Share{}) {
+	if s := cct.ShareOf(1, 0, 0); s != (cct.Share{}) {
 		t.Errorf("%+v", s)
 	}
 }

@@ -89,7 +89,7 @@ func (t *Table) Tree(wall bool) *Tree {
 		if number, known := pointers[m]; known {
 			return number
 		}
-		label := nameOf(f)
+		label := Label(f)
 		number, known := numbers[label]
 		if !known {
 			number = len(tree.Methods)
@@ -191,7 +191,7 @@ func (t *Table) Places() []Place {
 		if g.wait > 0 {
 			frame, wait = waitsIn(g.frames()), g.Wait
 		}
-		which := id{nameOf(frame), wait}
+		which := id{Label(frame), wait}
 		if found[which] == nil {
 			found[which] = &Place{Label: which.label, Wait: wait}
 		}

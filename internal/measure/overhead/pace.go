@@ -11,7 +11,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/jvm/sampler"
-	"github.com/sonde-jvm/sonde/internal/measure/hotspots"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
 )
 
 // A Pace follows how fast the code of a program runs: changing classes makes HotSpot discard compiled
@@ -153,9 +153,9 @@ func kindOf(s jfr.Sample) jfr.FrameKind {
 // A Slowness is the share of samples in slow code: in the interpreter, and there or in code of the
 // first compiler.
 type Slowness struct {
-	Samples     int            `json:"samples"`
-	Interpreted hotspots.Share `json:"interpreted"`
-	Slow        hotspots.Share `json:"slow"`
+	Samples     int       `json:"samples"`
+	Interpreted cct.Share `json:"interpreted"`
+	Slow        cct.Share `json:"slow"`
 }
 
 func slownessOf(samples []paceSample) Slowness {
@@ -182,13 +182,13 @@ func (t *tally) add(samples []paceSample) {
 
 func (t tally) slowness() Slowness {
 	n := float64(t.samples)
-	return Slowness{Samples: t.samples, Interpreted: hotspots.ShareOf(float64(t.interpreted), n, n), Slow: hotspots.ShareOf(float64(t.slow), n, n)}
+	return Slowness{Samples: t.samples, Interpreted: cct.ShareOf(float64(t.interpreted), n, n), Slow: cct.ShareOf(float64(t.slow), n, n)}
 }
 
 // isFormer reports whether a program runs as it did before: its shares of slow code are not larger,
 // as far as the samples can tell.
 func (s Slowness) isFormer(before Slowness) bool {
-	former := func(now, before hotspots.Share) bool {
+	former := func(now, before cct.Share) bool {
 		return now.Low <= before.High && now.Part <= max(before.Part+paceTolerance, before.High)
 	}
 	return former(s.Interpreted, before.Interpreted) && former(s.Slow, before.Slow)

@@ -20,6 +20,7 @@ import (
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/classes/callgraph"
 	"github.com/sonde-jvm/sonde/internal/classes/jimage"
+	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/session"
@@ -50,6 +51,8 @@ type Options struct {
 	Skip     []string        // patterns of classes not to follow, besides the JDK's
 	Share    *overhead.Share // of the one budget of the JVM; may be nil
 	Settle   time.Duration   // how long to wait at most until the program runs as before it got hooks; Duration begins then
+	Stacks   bool            // sample stacks, which show what methods without hooks do, and what threads wait for
+	Spare    bool            // with cct.Auto: no hooks where putting them in would cost more than the budget; the result is cct.Stacks then
 	Whole    bool            // figures cover the whole run, also the time in which putting hooks in slowed the program
 	Wait     time.Duration   // how long a first call waits at most for its callees' hooks; 0 is DefaultWait
 	session.Settings
@@ -93,6 +96,7 @@ type Progress struct {
 	Mirrored  int           // classes that were read
 	RootCalls uint64
 	Settling  *overhead.Recovery // nil unless the program does not yet run as before
+	Timing    cct.Timing         // cct.Stacks if there are no hooks
 	cct.Cost                     // so far; Steady is negative where it is not known
 	Tree      func() (*cct.Profile, error)
 }
@@ -102,7 +106,9 @@ type run struct {
 	Options
 	patterns *pattern.Set // of the roots
 	skip     *skipping
-	session  *session.Look
+	session  *session.Look // nil if there are no hooks
+	jvm      *process.JVM  // likewise set only then
+	stacks   *stacks       // nil if none are sampled
 	graph    *callgraph.Graph
 	library  *jimage.Image // the target's JDK on disk
 	began    time.Time
@@ -165,6 +171,13 @@ func Run(ctx context.Context, options Options) (*cct.Profile, error) {
 	if err != nil {
 		return nil, err
 	}
+	if r.Timing == cct.Stacks || r.isTooCostly() {
+		p, err := r.runWithoutHooks(ctx)
+		if r.Timing == cct.Stacks {
+			return p, err
+		}
+		r.why = "" // it cannot be sampled
+	}
 	r.enter(Entering)
 	if r.Settle > 0 && !r.Whole {
 		r.pace = overhead.WatchPace(ctx, r.PID)
@@ -182,6 +195,7 @@ func Run(ctx context.Context, options Options) (*cct.Profile, error) {
 	r.library = jimage.OpenLibrary(r.session.JVM().Image)
 	defer func() { _ = r.library.Close() }()
 	defer r.peek.stop(ctx)
+	defer func() { r.stacks.close() }()
 	err = r.begin(ctx)
 	if err == nil {
 		err = r.serveUntilEnd(ctx)
@@ -240,6 +254,9 @@ func (r *run) begin(ctx context.Context) error {
 	}
 	if err != nil {
 		return err
+	}
+	if r.Stacks {
+		r.stacks, _ = startStacks(ctx, r.PID, r.patterns.Match) // without them, hooks show what they can
 	}
 	r.on, _ = r.session.Read()
 	r.began, r.onAt = time.Now(), r.session.Now()
@@ -459,7 +476,7 @@ func (r *run) report() {
 		return
 	}
 	r.lock.Lock()
-	p := Progress{Stage: r.stage, Mirrored: r.mirrored}
+	p := Progress{Stage: r.stage, Mirrored: r.mirrored, Timing: r.Timing}
 	r.lock.Unlock()
 	if !r.began.IsZero() {
 		p.Elapsed = time.Since(r.began)
@@ -468,7 +485,9 @@ func (r *run) report() {
 		p.Cost = r.cost(nil)
 	}
 	p.Steady = -1
-	if p.Stage == Running || p.Stage == Waiting {
+	if r.session == nil && p.Stage == Running {
+		p.Tree = r.sampledResult
+	} else if p.Stage == Running || p.Stage == Waiting {
 		if r.pace != nil && r.settler.recovery.By != "" && !r.settler.recovery.Settled {
 			p.Settling = &r.settler.recovery
 		}

@@ -55,6 +55,7 @@ func (r *run) result(ctx context.Context) (*cct.Profile, error) {
 	case r.budget != nil && len(input.HookedAt) > 0:
 		profile.Notes = append(profile.Notes, "the choice of hooks did not become stable before the end, so the self time of a method may include that of callees that got their hooks later")
 	}
+	r.stacks.complete(profile)
 	if profile.Disturbed = r.settler.disturbed(); profile.Disturbed != "" {
 		profile.Notes = slices.Insert(profile.Notes, 0, profile.Disturbed)
 	}

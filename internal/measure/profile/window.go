@@ -36,6 +36,7 @@ func (w *window) open(r *run) error {
 	}
 	w.began, w.at = time.Now(), r.session.Now()
 	w.keep(threads)
+	r.stacks.restart()
 	return nil
 }
 

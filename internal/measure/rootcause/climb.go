@@ -5,7 +5,6 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/classes/own"
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
-	"github.com/sonde-jvm/sonde/internal/measure/hotspots"
 )
 
 // A Climb is the result of a search: for each hot spot a tree of callers with what was
@@ -36,7 +35,7 @@ type Sampled struct {
 }
 
 // A Share is a part of a whole, from 0 to 1, with its 95 % interval.
-type Share = hotspots.Share
+type Share = cct.Share
 
 // An Owner is the own method nearest to where the program ran, with the time in it and in the
 // libraries that it calls.

@@ -8,7 +8,6 @@ import (
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/jvm/sampler"
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
-	"github.com/sonde-jvm/sonde/internal/measure/hotspots"
 )
 
 func (s *search) index(m classfile.MethodRef) int {
@@ -65,7 +64,7 @@ func (s *search) ownerResults() (results []Owner) {
 		if sum < minOwned*s.owners.whole {
 			continue
 		}
-		result := Owner{Method: -1, Share: hotspots.ShareOf(sum, s.owners.whole, float64(s.samples)), In: s.index(in), InPart: most / max(sum, 1e-9)}
+		result := Owner{Method: -1, Share: cct.ShareOf(sum, s.owners.whole, float64(s.samples)), In: s.index(in), InPart: most / max(sum, 1e-9)}
 		if owner != (classfile.MethodRef{}) {
 			result.Method = s.index(owner)
 		}
@@ -138,7 +137,7 @@ func (s *search) callersOf(spot *spot, at *node, part float64) []*Caller {
 		case caller.By == Estimated && known != nil:
 			count = min(count, float64(known.drawn))
 		}
-		caller.Share = hotspots.ShareOf(through, 1, count)
+		caller.Share = cct.ShareOf(through, 1, count)
 		if known != nil {
 			caller.Calls = known.callers[m]
 		}
@@ -178,7 +177,7 @@ func (s *search) estimate(m classfile.MethodRef, part float64, from *node, depth
 			continue
 		}
 		caller := &Caller{Method: s.index(next), By: Estimated, State: Seen, Calls: known.callers[next]}
-		caller.Share = hotspots.ShareOf(through, 1, float64(known.drawn))
+		caller.Share = cct.ShareOf(through, 1, float64(known.drawn))
 		s.describe(caller, next)
 		caller.Above = s.estimate(next, through, from, depth+1)
 		caller.Top = len(caller.Above) == 0

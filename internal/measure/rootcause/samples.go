@@ -12,6 +12,7 @@ import (
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
 	"github.com/sonde-jvm/sonde/internal/jvm/sampler"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/measure/hotspots"
 	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/session"
@@ -202,14 +203,14 @@ func (s *spot) isHot() bool { return s.until == 0 }
 func (s *spot) cools(share Share, samples int) bool {
 	s.cold.weight += share.Part * float64(samples)
 	s.cold.samples += float64(samples)
-	isCold := hotspots.ShareOf(s.cold.weight, s.cold.samples, s.cold.samples).High < s.floor
+	isCold := cct.ShareOf(s.cold.weight, s.cold.samples, s.cold.samples).High < s.floor
 	if !isCold && share.Part < s.floor {
 		return false // the next looks will decide
 	}
 	if !isCold {
 		weight := s.share.Part*float64(s.seen) + s.cold.weight
 		s.seen += int(s.cold.samples)
-		s.share = hotspots.ShareOf(weight, float64(s.seen), float64(s.seen))
+		s.share = cct.ShareOf(weight, float64(s.seen), float64(s.seen))
 	}
 	s.cold.weight, s.cold.samples = 0, 0
 	return isCold
@@ -324,7 +325,7 @@ func (t *tally) weight(s *spot) (sum float64) {
 
 // share returns the part of all time that a spot has.
 func (t *tally) share(s *spot) Share {
-	return hotspots.ShareOf(t.weight(s), t.whole, float64(t.count))
+	return cct.ShareOf(t.weight(s), t.whole, float64(t.count))
 }
 
 // feed adds the stacks that lead to a spot to its paths.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/measure/hotspots"
 )
 
@@ -218,7 +219,7 @@ func TestPathsOfAnOwner(t *testing.T) {
 func TestShareCoversAllLooks(t *testing.T) {
 	s := &spot{floor: 0.025}
 	for _, look := range []struct{ weight, samples float64 }{{30, 100}, {0, 100}, {150, 300}} {
-		if s.cools(hotspots.ShareOf(look.weight, look.samples, look.samples), int(look.samples)) {
+		if s.cools(cct.ShareOf(look.weight, look.samples, look.samples), int(look.samples)) {
 			t.Errorf("it is cold after %+v", look)
 		}
 	}
@@ -229,8 +230,8 @@ func TestShareCoversAllLooks(t *testing.T) {
 
 func TestASpotCoolsWhenLooksShowItTogether(t *testing.T) {
 	s := &spot{floor: 0.025}
-	s.cools(hotspots.ShareOf(90, 100, 100), 100)
-	none := hotspots.ShareOf(0, 100, 100)
+	s.cools(cct.ShareOf(90, 100, 100), 100)
+	none := cct.ShareOf(0, 100, 100)
 	if s.cools(none, 100) {
 		t.Error("a hundred samples do not prove that it has less than 3 %")
 	}

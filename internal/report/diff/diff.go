@@ -112,6 +112,7 @@ func (f *Figures) add(other Figures) {
 
 // Compare compares two profiles.
 func Compare(before, after *cct.Profile) *Difference {
+	before, after = before.Measured(), after.Measured()
 	c := newComparer(before, after)
 	d := &Difference{Before: newRun(before), After: newRun(after), Uncompared: c.uncompared()}
 	methods, contexts := c.changes()
@@ -345,7 +346,9 @@ func newSide(p *cct.Profile) *side {
 		}
 	}
 	for _, m := range p.Methods {
-		s.hooks[m.Key()] = Hook{State: Idle}
+		if !m.Unhooked {
+			s.hooks[m.Key()] = Hook{State: Idle}
+		}
 	}
 	fromPProf := slices.Contains(p.Notes, NoErrors)
 	s.addNodes(p.Merged, fromPProf)

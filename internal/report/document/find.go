@@ -8,6 +8,7 @@ import (
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
 	"github.com/sonde-jvm/sonde/internal/measure/calltree"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/measure/hotspots"
 	"github.com/sonde-jvm/sonde/internal/measure/suggest"
 )
@@ -15,23 +16,23 @@ import (
 // Hot is written by `sonde hot`. Shares are parts of all samples of running threads
 // in the window; low and high are the bounds of the 95 % interval.
 type Hot struct {
-	PID        int                              `json:"pid,omitempty"`
-	Recording  string                           `json:"recording,omitempty"` // the file that was read
-	JDK        string                           `json:"jdk"`
-	Main       string                           `json:"main,omitempty"`
-	Source     string                           `json:"source"`           // kernel, flight recorder, thread dumps
-	Limits     string                           `json:"limits,omitempty"` // what the source cannot see
-	Bias       string                           `json:"bias,omitempty"`
-	From       time.Time                        `json:"from"`
-	To         time.Time                        `json:"to"`
-	Samples    int                              `json:"samples"`
-	Waiting    int                              `json:"samplesOfWaiting"` // left out
-	Incomplete int                              `json:"samplesWithIncompleteStacks,omitempty"`
-	Code       map[hotspots.Code]hotspots.Share `json:"code"` // what running threads run
-	Methods    []HotMethod                      `json:"methods"`
-	Threads    []HotThread                      `json:"threads"`
-	Places     []HotPlace                       `json:"places,omitempty"` // with --wall
-	Notes      []string                         `json:"notes,omitempty"`
+	PID        int                         `json:"pid,omitempty"`
+	Recording  string                      `json:"recording,omitempty"` // the file that was read
+	JDK        string                      `json:"jdk"`
+	Main       string                      `json:"main,omitempty"`
+	Source     string                      `json:"source"`           // kernel, flight recorder, thread dumps
+	Limits     string                      `json:"limits,omitempty"` // what the source cannot see
+	Bias       string                      `json:"bias,omitempty"`
+	From       time.Time                   `json:"from"`
+	To         time.Time                   `json:"to"`
+	Samples    int                         `json:"samples"`
+	Waiting    int                         `json:"samplesOfWaiting"` // left out
+	Incomplete int                         `json:"samplesWithIncompleteStacks,omitempty"`
+	Code       map[hotspots.Code]cct.Share `json:"code"` // what running threads run
+	Methods    []HotMethod                 `json:"methods"`
+	Threads    []HotThread                 `json:"threads"`
+	Places     []HotPlace                  `json:"places,omitempty"` // with --wall
+	Notes      []string                    `json:"notes,omitempty"`
 }
 
 // HotMethod is a method that was sampled, or other code, which has no class.
@@ -39,8 +40,8 @@ type HotMethod struct {
 	Class      string             `json:"class,omitempty"`
 	Method     string             `json:"method"`
 	Descriptor string             `json:"descriptor,omitempty"` // missing in thread dumps
-	Self       hotspots.Share     `json:"self"`
-	Total      hotspots.Share     `json:"total"`
+	Self       cct.Share          `json:"self"`
+	Total      cct.Share          `json:"total"`
 	Samples    int                `json:"samples"`         // with it on top
 	Lines      []hotspots.Line    `json:"lines,omitempty"` // of those samples
 	Kinds      map[string]float64 `json:"kinds,omitempty"` // parts of those samples
@@ -54,7 +55,7 @@ type HotThread struct {
 	Virtual bool                 `json:"virtual,omitempty"`
 	Kind    jfr.ThreadKind       `json:"kind,omitempty"`    // of threads of the JVM: GC, JIT compiler, VM
 	Threads int                  `json:"threads,omitempty"` // of that kind
-	Share   hotspots.Share       `json:"share"`
+	Share   cct.Share            `json:"share"`
 	Samples int                  `json:"samples"`
 	Waiting int                  `json:"samplesOfWaiting"`
 	CPU     *float64             `json:"cpu,omitempty"`   // processors used

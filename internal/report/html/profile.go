@@ -55,7 +55,7 @@ func newProfileView(p *cct.Profile) profileView {
 		Profile: p, Timing: text.Timing(p), Root: top.Roots(), Summary: flat[:min(summaryRows, len(flat))], More: max(0, len(flat)-summaryRows),
 		Sum: sumCalls(top), Spans: spansOf(p.Calibration), Reasons: reasonsOf(p.LeftAlone),
 	}
-	if len(flat) > 0 && flat[0].Timed > 0 && v.Root.Total.Nanos > 0 {
+	if len(flat) > 0 && flat[0].Known && v.Root.Total.Nanos > 0 {
 		v.Hottest = &flat[0]
 	}
 	off := text.Off(p, flat)
@@ -91,7 +91,7 @@ func sumCalls(top *cct.Node) (s sums) {
 		s.Running += n.Running
 		s.Missed += n.Missed
 		s.Lost += n.Lost
-		if n.Timed == 0 && n.Calls > 0 {
+		if n.Timed == 0 && n.Calls > 0 && !n.Sampled {
 			s.Untimed++
 		}
 		if n.Late {

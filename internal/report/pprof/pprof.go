@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -27,6 +28,13 @@ import (
 const (
 	callsValue = iota
 	selfValue
+)
+
+// timeLabel says that the self time of a sample is not that of hooks alone.
+const (
+	timeLabel      = "time"
+	bySamples      = "by sampled stacks"
+	splitBySamples = "measured with callees, and divided by sampled stacks"
 )
 
 // hookComment begins a comment on a hook that was not on for the whole window. The method
@@ -136,6 +144,17 @@ func (b *builder) add(n *cct.Node, path []*profile.Location, label map[string][]
 		if value := values(c); value != nil {
 			stack := slices.Clone(here)
 			slices.Reverse(stack)
+			label := label
+			if c.Sampled || c.Split {
+				label = maps.Clone(label)
+				if label == nil {
+					label = map[string][]string{}
+				}
+				label[timeLabel] = []string{bySamples}
+				if c.Split {
+					label[timeLabel] = []string{splitBySamples}
+				}
+			}
 			b.profile.Sample = append(b.profile.Sample, &profile.Sample{Location: stack, Label: label, Value: value})
 		}
 		b.add(c, here, label, values)
@@ -192,6 +211,9 @@ func Read(data []byte) (*cct.Profile, error) {
 				n = childOf(n, methodOf(p, methods, line.Function))
 			}
 		}
+		if times := s.Label[timeLabel]; len(times) > 0 {
+			n.Sampled, n.Split = n.Sampled || times[0] == bySamples, n.Split || times[0] == splitBySamples
+		}
 		n.Calls += uint64(max(0, s.Value[calls]))
 		n.Self = n.Self.Plus(exact(float64(s.Value[self])))
 		if n.Self.Nanos > 0 {
@@ -206,7 +228,7 @@ func Read(data []byte) (*cct.Profile, error) {
 // the whole window.
 func readComments(p *cct.Profile, comments []string) {
 	for _, comment := range comments {
-		for _, timing := range []cct.Timing{cct.Exact, cct.Sampled, cct.Auto} {
+		for _, timing := range []cct.Timing{cct.Exact, cct.Sampled, cct.Auto, cct.Stacks} {
 			if strings.HasPrefix(comment, string(timing)+": ") {
 				p.Timing = timing
 			}

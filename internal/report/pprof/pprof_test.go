@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/report/reporttest"
 )
 
@@ -84,5 +85,36 @@ func TestHotSpots(t *testing.T) {
 		if !leaves["libc.so.6 memcpy"] || !leaves["com.example.shop.pricing.Tree.find(int)"] || leaves["waits: monitor"] != wall {
 			t.Errorf("leaves %v", leaves)
 		}
+	}
+}
+
+// TestStacksAreToldApart reads a profile with sampled stacks back.
+func TestStacksAreToldApart(t *testing.T) {
+	want := reporttest.ShopStacks()
+	want.Threads = nil // so that the merged tree is written
+	var out bytes.Buffer
+	if err := WriteProfile(&out, want); err != nil {
+		t.Fatal(err)
+	}
+	got, err := Read(out.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := func(p *cct.Profile) (sampled, split int, nanos float64) {
+		for n := range p.Merged.All() {
+			nanos += n.Self.Nanos
+			if n.Sampled {
+				sampled++
+			}
+			if n.Split {
+				split++
+			}
+		}
+		return sampled, split, nanos
+	}
+	gotSampled, gotSplit, gotNanos := count(got)
+	wantSampled, wantSplit, wantNanos := count(want)
+	if gotSampled != wantSampled || gotSplit != wantSplit || wantSampled == 0 || math.Abs(gotNanos-wantNanos) > 100 {
+		t.Errorf("%d nodes sampled, %d split, %g ns; want %d, %d and %g", gotSampled, gotSplit, gotNanos, wantSampled, wantSplit, wantNanos)
 	}
 }

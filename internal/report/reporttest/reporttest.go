@@ -85,6 +85,28 @@ func Shop(slowdown float64) *cct.Profile {
 	return p
 }
 
+// ShopStacks returns Shop with sampled stacks, which divide the time of pay and total.
+func ShopStacks() *cct.Profile {
+	p := Shop(1)
+	pay, total, read := p.Methods[0], p.Methods[1], p.Methods[4]
+	send := cct.Method{Class: "com/example/shop/Mail", Name: "send", Descriptor: "()V"}
+	lock := cct.Method{Class: "com/example/shop/Mail", Name: "lock", Descriptor: "()V"}
+	add := cct.Method{Class: "java/util/ArrayList", Name: "add", Descriptor: "(Ljava/lang/Object;)Z"}
+	var stacks []cct.Stack
+	for _, one := range []struct {
+		samples float64
+		wait    string
+		methods []cct.Method
+	}{
+		{40, "", []cct.Method{pay}}, {30, "", []cct.Method{pay, send}}, {30, "monitor", []cct.Method{pay, send, lock}},
+		{50, "", []cct.Method{pay, total}}, {25, "", []cct.Method{pay, total, add}}, {90, "I/O", []cct.Method{pay, read}},
+	} {
+		stacks = append(stacks, cct.Stack{Thread: 31, Methods: one.methods, Wait: one.wait, Samples: one.samples, Nanos: 1e7 * one.samples})
+	}
+	p.AddStacks(stacks)
+	return p
+}
+
 // ShopTree returns the tree of Shop with its calls multiplied by size.
 func ShopTree(slowdown, size float64) *cct.Node {
 	calls := func(n float64) uint64 { return uint64(n * size) }

@@ -234,7 +234,7 @@ func partText(part float64) string {
 	return fmt.Sprintf("%.0f %%", 100*part)
 }
 
-func intervalText(s hotspots.Share) string { return fmt.Sprintf("%.0f-%.0f", 100*s.Low, 100*s.High) }
+func intervalText(s cct.Share) string { return fmt.Sprintf("%.0f-%.0f", 100*s.Low, 100*s.High) }
 
 // flame returns a flame graph of the nodes that took longest: each line has a bar below that of its
 // caller, as long as its share.

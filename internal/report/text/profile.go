@@ -18,8 +18,10 @@ import (
 )
 
 const (
-	// leastShare is the share of the whole that a line must stand for to be written.
-	leastShare = 0.001
+	// leastShare is the share of the whole that a line must stand for to be written, leastSampled
+	// that of a line by sampled stacks: a few samples say little.
+	leastShare   = 0.001
+	leastSampled = 0.01
 	// mostQuiet is how many methods are named whose hooks were off or thinned.
 	mostQuiet = 10
 	// mostThreads is how many threads are listed.
@@ -61,7 +63,7 @@ func (r *profileReport) header() {
 	}
 	r.say("%s%s: %s", format.Duration(p.Took), when, rootCalls(p.Merged))
 	timing := Timing(p)
-	if p.Timing == cct.Sampled || p.Timing == cct.Auto {
+	if p.Timing == cct.Sampled || p.Timing == cct.Auto || hasEstimates(p.Merged) {
 		timing += "; ~ marks estimates, whose ± is a 95 % confidence interval"
 	}
 	r.say("%s", timing)
@@ -77,6 +79,9 @@ func (r *profileReport) header() {
 func rootCalls(top *cct.Node) string {
 	root := top.Roots()
 	text := format.Count(root.Calls, "call of the root", "calls of the root")
+	if root.Calls == 0 && top.Total.Nanos > 0 {
+		text = "the root"
+	}
 	if top.Total.Nanos > 0 {
 		text += fmt.Sprintf(", %s ± %s in total", format.Nanos(top.Total.Nanos), errorText(top.Total))
 	}
@@ -91,13 +96,15 @@ func Timing(p *cct.Profile) string {
 	switch p.Timing {
 	case cct.Sampled:
 		return fmt.Sprintf("sampled: every call was counted, one in %s was timed", format.Grouped(int(p.Period)))
+	case cct.Stacks:
+		return "stacks: no hooks; times are those of sampled stacks"
 	case cct.Auto:
 		return "auto: every call of a hooked method was counted, and up to a few thousand per second and method were timed, within the budget"
 	}
 	return "exact: every call was counted and timed"
 }
 
-var treeColumns = format.Columns(">TOTAL", ">±", ">", ">SELF", ">MEAN", ">CALLS", ">THREW", "METHOD")
+var treeColumns = format.Columns(">TOTAL", ">±", ">", ">SELF", ">WAITS", ">MEAN", ">CALLS", ">THREW", "METHOD")
 
 func (r *profileReport) tree() {
 	top := r.profile.Merged
@@ -112,7 +119,10 @@ func (r *profileReport) tree() {
 		t.rows = append(t.rows, r.treeRow(l.Node, top.Total.Nanos))
 	}
 	t.dropIfAll("THREW", "0")
-	before := t.narrow(r.width, 30, "THREW", "MEAN", "±", "SELF")
+	t.dropIfAll("WAITS", "")
+	t.dropIfAll("CALLS", none)
+	t.dropIfAll("MEAN", none)
+	before := t.narrow(r.width, 30, "THREW", "MEAN", "±", "WAITS", "SELF")
 	for i, l := range lines {
 		t.setTree(i, l.Branches, r.names[l.Node.Method], r.marks(l.Node), before, r.width)
 	}
@@ -136,34 +146,73 @@ func fitBranches(branches string, room int) string {
 
 // treeRow returns the cells of a node. The name is added when its room is known.
 func (r *profileReport) treeRow(n *cct.Node, whole float64) []string {
-	total, wrong, share, self, mean := none, none, none, none, none
+	total, wrong, share, self, mean, calls, threw := none, none, none, none, none, none, "0"
 	if n.Total.Nanos > 0 || n.Known() {
 		about := ""
 		if isEstimate(n) {
 			about = "~"
 		}
-		total, mean = about+format.Nanos(n.Total.Nanos), about+format.Call(n.Mean().Nanos)
+		total = about + format.Nanos(n.Total.Nanos)
+		if n.Calls > 0 {
+			mean = about + format.Call(n.Mean().Nanos)
+		}
 		wrong, share = errorText(n.Total), shareText(n.Total.Nanos, whole)
 	}
 	if n.Known() {
 		self = format.Nanos(n.Self.Nanos)
-		if n.Estimated() {
+		if n.Estimated() || n.Sampled || n.Split {
 			self = "~" + self
 		}
 	}
-	calls := format.AtLeast(r.profile.Methods[n.Method].LowerBound, format.Grouped(n.Calls))
-	return []string{total, wrong, share, self, mean, calls, format.Grouped(n.Threw), ""}
+	if n.Calls > 0 || !n.Sampled {
+		calls, threw = format.AtLeast(r.profile.Methods[n.Method].LowerBound, format.Grouped(n.Calls)), format.Grouped(n.Threw)
+	}
+	return []string{total, wrong, share, self, waitText(n), mean, calls, threw, ""}
+}
+
+// leastWait is the part of a node's time that threads must have waited to be mentioned.
+const leastWait = 0.01
+
+// waitText returns what part of a node's time threads waited, and for what mostly.
+func waitText(n *cct.Node) string {
+	var sum float64
+	for _, w := range n.Waits {
+		sum += w.Time.Nanos
+	}
+	if sum < leastWait*n.Total.Nanos || sum == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s %s", shareText(sum, n.Total.Nanos), n.Waits[0].For)
+}
+
+// hasStacks reports whether sampled stacks show parts of the tree.
+func (r *profileReport) hasStacks() bool {
+	for n := range r.profile.Merged.All() {
+		if n.Sampled {
+			return true
+		}
+	}
+	return false
+}
+
+func hasEstimates(top *cct.Node) bool {
+	for n := range top.All() {
+		if n.Estimated() || n.Sampled {
+			return true
+		}
+	}
+	return false
 }
 
 // isEstimate reports whether the time of a node or of any node below it is an estimate.
 func isEstimate(n *cct.Node) bool {
-	return n.Estimated() || slices.ContainsFunc(n.Children, isEstimate)
+	return n.Estimated() || n.Sampled || slices.ContainsFunc(n.Children, func(c *cct.Node) bool { return !c.Sampled && isEstimate(c) })
 }
 
 // marks returns what qualifies the numbers of a node.
 func (r *profileReport) marks(n *cct.Node) string {
 	var list []string
-	if on, is := r.partly[n.Method]; is {
+	if on, is := r.partly[n.Method]; is && !n.Sampled {
 		list = append(list, On(on, r.profile.Took))
 	}
 	if r.profile.Methods[n.Method].Native {
@@ -203,7 +252,10 @@ func thresholdOf(top *cct.Node) threshold {
 }
 
 func (h threshold) reached(n *cct.Node) bool {
-	if n.Total.Nanos > 0 || n.Known() {
+	switch {
+	case n.Sampled && n.Calls == 0:
+		return n.Total.Nanos >= leastSampled/leastShare*h.time
+	case n.Total.Nanos > 0 || n.Known():
 		return n.Total.Nanos >= h.time
 	}
 	return float64(n.Calls) >= h.calls
@@ -282,7 +334,11 @@ func (o *omitted) add(more omitted) {
 
 func (r *profileReport) leftOut(left omitted, one, many string, whole float64) {
 	if left.lines > 0 {
-		r.line("… and %s below %g %%: %s (%s) and %s together", format.Count(left.lines, one, many), leastShare*100,
+		sampled := ""
+		if r.hasStacks() {
+			sampled = fmt.Sprintf(", or %g %% by sampled stacks", leastSampled*100)
+		}
+		r.line("… and %s below %g %%%s: %s (%s) and %s together", format.Count(left.lines, one, many), leastShare*100, sampled,
 			format.Nanos(left.time), shareText(left.time, whole), format.Count(left.calls, "call", "calls"))
 	}
 }
@@ -304,7 +360,10 @@ func (r *profileReport) flat() {
 	var shown []cct.Row
 	for _, row := range rows {
 		enough := row.Self.Nanos >= least.time
-		if !row.Known {
+		switch {
+		case row.Sampled && row.Calls == 0:
+			enough = row.Self.Nanos >= leastSampled/leastShare*least.time
+		case !row.Known:
 			enough = float64(row.Calls) >= least.calls
 		}
 		if enough {
@@ -329,7 +388,7 @@ func (r *profileReport) flat() {
 	before := t.narrow(r.width, 30, "CONTEXTS", "THREW", "TOTAL", "±", "SELF/CALL")
 	for i, row := range shown {
 		mark := ""
-		if on, is := r.partly[row.Method]; is {
+		if on, is := r.partly[row.Method]; is && !row.Sampled {
 			mark = "  [" + On(on, r.profile.Took) + "]"
 		}
 		t.setLast(i, fitted(r.names[row.Method], mark, before, r.width))
@@ -367,17 +426,22 @@ func HookState(p *cct.Profile, q cct.Quiet) string {
 func (r *profileReport) flatRow(row cct.Row, whole float64) []string {
 	self, wrong, share, mean, total := none, none, none, none, none
 	about := ""
-	if row.Timed < row.Calls {
+	if row.Timed < row.Calls || row.Sampled {
 		about = "~"
 	}
 	if row.Known {
 		self, wrong, share = about+format.Nanos(row.Self.Nanos), errorText(row.Self), shareText(row.Self.Nanos, whole)
-		mean = about + format.Call(row.Mean.Nanos)
+		if row.Calls > 0 {
+			mean = about + format.Call(row.Mean.Nanos)
+		}
 	}
 	if row.Known || row.Total.Nanos > 0 {
 		total = format.Nanos(row.Total.Nanos)
 	}
-	calls := format.AtLeast(r.profile.Methods[row.Method].LowerBound, format.Grouped(row.Calls))
+	calls := none
+	if row.Calls > 0 || !row.Sampled {
+		calls = format.AtLeast(r.profile.Methods[row.Method].LowerBound, format.Grouped(row.Calls))
+	}
 	return []string{self, wrong, share, mean, total, calls, format.Grouped(row.Threw), format.Grouped(row.Contexts), ""}
 }
 
@@ -429,6 +493,10 @@ func (r *profileReport) how() {
 }
 
 func (r *profileReport) calibration(c cct.Calibration) {
+	if r.profile.Timing == cct.Stacks {
+		r.say("  nothing entered the program: the kernel sampled its threads")
+		return
+	}
 	if c.Times == 0 {
 		r.say("  not calibrated: the times include the cost of measuring")
 		return
@@ -462,7 +530,7 @@ func (r *profileReport) calibration(c cct.Calibration) {
 func sums(top *cct.Node) (raw, self float64, lost time.Duration) {
 	for n := range top.All() {
 		lost += n.Lost
-		if n.Timed > 0 && n.Timed == n.Calls {
+		if n.Timed > 0 && n.Timed == n.Calls && !n.Split {
 			raw += float64(n.Raw)
 			self += n.Self.Nanos
 		}
@@ -474,7 +542,7 @@ func sums(top *cct.Node) (raw, self float64, lost time.Duration) {
 func (r *profileReport) untimed(top *cct.Node) {
 	var counted, notDrawn omitted
 	for n := range top.All() {
-		if n == top || n.Known() {
+		if n == top || n.Known() || n.Sampled {
 			continue
 		}
 		group := &counted
@@ -546,7 +614,7 @@ func (r *profileReport) leftAlone(list []cct.LeftAlone) {
 		return reason
 	})
 	slices.SortStableFunc(groups, func(a, b format.Group[string, cct.LeftAlone]) int { return len(b.List) - len(a.List) })
-	r.say("  without a hook; their time is included in that of their callers:")
+	r.say("  without a hook; their time is included in that of their callers unless stacks show it:")
 	for _, g := range groups {
 		r.say("    %s: %s, such as %s", format.Grouped(len(g.List)), format.Printable(g.Key), format.Printable(LeftName(g.List[0])))
 	}
@@ -575,6 +643,9 @@ func writeCollapsed(w io.Writer, methods []cct.Method, top *cct.Node) error {
 	walk = func(n *cct.Node, path string) {
 		for _, c := range n.Children {
 			here := frames[c.Method]
+			if c.Sampled {
+				here = "~" + here // by sampled stacks
+			}
 			if path != "" {
 				here = path + ";" + here
 			}

@@ -11,12 +11,16 @@ import (
 )
 
 func TestProfile(t *testing.T) {
-	for name, width := range map[string]int{"shop.txt": 0, "shop80.txt": 80} {
+	for _, tt := range []struct {
+		name    string
+		profile *cct.Profile
+		width   int
+	}{{"shop.txt", reporttest.Shop(1), 0}, {"shop80.txt", reporttest.Shop(1), 80}, {"shopstacks.txt", reporttest.ShopStacks(), 0}} {
 		var out bytes.Buffer
-		if err := WriteProfile(&out, reporttest.Shop(1), width, 0); err != nil {
+		if err := WriteProfile(&out, tt.profile, tt.width, 0); err != nil {
 			t.Fatal(err)
 		}
-		reporttest.Golden(t, name, out.Bytes())
+		reporttest.Golden(t, tt.name, out.Bytes())
 	}
 }
 

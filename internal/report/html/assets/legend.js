@@ -15,5 +15,6 @@ function drawLegend(tree, methods, palette) {
 	});
 	if (times.size > items.length) items.push(make("span", "", `and ${plural(times.size - items.length, "package")} more`));
 	if (tree.nodes.some((node) => node.method >= 0 && isUnsure(node))) items.push(make("span", "", make("i", "hatch"), "error above a fifth of self time"));
+	if (tree.nodes.some((node) => node.sampled)) items.push(make("span", "", make("i", "hatch"), "by sampled stacks, without hooks"));
 	byId("legend").replaceChildren(...items);
 }

@@ -21,7 +21,7 @@ function sumMethods(tree, methodCount) {
 function emptySum(method) {
 	return {
 		method, calls: 0, threw: 0, timed: 0, running: 0, missed: 0, late: false, lost: 0, max: 0,
-		self: 0, selfLow: 0, selfHigh: 0, total: 0, contexts: 0,
+		self: 0, selfLow: 0, selfHigh: 0, total: 0, contexts: 0, sampled: false, split: false,
 	};
 }
 
@@ -33,7 +33,7 @@ function offMethods(tree, methods) {
 
 // callsText returns the number of calls of a method, which is unknown if its hook was off.
 function callsText(sum, method) {
-	return method.on === 0 && sum.calls === 0 ? "off" : callCount(sum.calls, method);
+	return method.on === 0 && sum.calls === 0 ? "off" : callText(sum, method);
 }
 
 function addNode(sum, node) {
@@ -43,6 +43,8 @@ function addNode(sum, node) {
 	sum.running += node.running;
 	sum.missed += node.missed;
 	sum.late ||= node.late;
+	sum.sampled ||= node.sampled;
+	sum.split ||= node.split;
 	sum.lost += node.lost;
 	sum.max = Math.max(sum.max, node.max);
 	sum.self += node.self;

@@ -43,10 +43,10 @@ class MethodPanel {
 		const list = make("dl", "figures");
 		const whole = tree.total > 0 ? tree.total : 1;
 		const facts = [
-			["Self", sum.timed === 0 ? "–" : `${nanos(sum.self)} ± ${nanos(selfError(sum))} · ${share(sum.self / whole)}`],
+			["Self", !isTimed(sum) ? "–" : `${selfText(sum)} ± ${nanos(selfError(sum))} · ${share(sum.self / whole)}`],
 			["Total", `${totalText(sum)} · ${share(sum.total / whole)}`],
 			["Calls", callsText(sum, this.methods[sum.method]) + (sum.threw > 0 ? ` · ${count(sum.threw)} threw` : "")],
-			["Timed", { exact: "every call", sampled: `${count(sum.timed)} calls, at random`, counted: "none: its time is included in that of its callers", unknown: "none: its time is unknown" }[kindOf(sum)]],
+			["Timed", { exact: "every call", sampled: `${count(sum.timed)} calls, at random`, counted: "none: its time is included in that of its callers", unknown: "none: its time is unknown", stacks: "by sampled stacks" }[kindOf(sum)]],
 		];
 		for (const [name, text] of facts) list.append(make("dt", "", name), make("dd", "", text));
 		return list;

@@ -11,7 +11,7 @@ class MethodsTab {
 			label: "Methods",
 			columns: [
 				{ key: "method", text: "Method" },
-				{ key: "self", text: "Self", title: "Without hooked callees, calibrated, over all contexts" },
+				{ key: "self", text: "Self", title: "Without callees, over all contexts; ~ by sampled stacks" },
 				{ key: "error", text: "± self", title: "The true value lies within this distance" },
 				{ key: "mean", text: "Self per call" },
 				{ key: "total", text: "Total", title: "With callees; recursive calls count once" },
@@ -84,7 +84,7 @@ class MethodsTab {
 			first,
 			figureCell(selfText(sum), sum.self / whole),
 			errorCell(sum),
-			figureCell(sum.timed === 0 ? "–" : mean(sum.self / sum.calls)),
+			figureCell(!isTimed(sum) || sum.calls === 0 ? "–" : mean(sum.self / sum.calls)),
 			figureCell(totalText(sum)),
 			figureCell(callsText(sum, method)),
 			figureCell(sum.threw > 0 ? count(sum.threw) : "", undefined, "soft"),

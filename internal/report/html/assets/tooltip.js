@@ -7,7 +7,10 @@ function sentencesOf(node) {
 	if (kind === "counted") said.push("Counted, not timed: the time is included in that of the caller.");
 	if (kind === "unknown") said.push("No call was sampled: the self time is unknown" + (Number.isFinite(node.selfHigh) ? `, at most ${nanos(node.selfHigh)}.` : "."));
 	if (kind === "sampled") said.push(`${count(node.timed)} of ${count(node.calls)} calls timed. Self, 95 % interval: ${nanos(node.selfLow)} to ${nanos(node.selfHigh)}.`);
-	if (kind === "exact") said.push(`Every call timed. Self lies between ${nanos(node.selfLow)} and ${nanos(node.selfHigh)}.`);
+	if (kind === "stacks") said.push(`Estimated from sampled stacks. Self, 95 % interval: ${nanos(node.selfLow)} to ${nanos(node.selfHigh)}.`);
+	if (kind === "stacks" && node.calls === 0) said.push("It had no hook: calls were not counted.");
+	else if (node.split) said.push(`Hooks measured this method together with callees without hooks; sampled stacks divide the time. Self, 95 % interval: ${nanos(node.selfLow)} to ${nanos(node.selfHigh)}.`);
+	else if (kind === "exact") said.push(`Every call timed. Self lies between ${nanos(node.selfLow)} and ${nanos(node.selfHigh)}.`);
 	if (isUnsure(node)) said.push("Uncertain: the error is above a fifth of the self time.");
 	if (node.lost > 0) said.push(`Adjusted: ${nanos(node.lost)} that Sonde took are not in these times.`);
 	if (node.running > 0) said.push(`${plural(node.running, "call")} had not ended.`);
@@ -19,12 +22,13 @@ function sentencesOf(node) {
 function factsOf(node, tree, method) {
 	const whole = tree.total > 0 ? tree.total : 1;
 	const facts = [
-		["Calls", callCount(node.calls, method), node.threw > 0 ? `${count(node.threw)} threw` : ""],
+		["Calls", callText(node, method), node.threw > 0 ? `${count(node.threw)} threw` : ""],
 		["Total", totalText(node), share(node.total / whole)],
-		["Self", selfText(node), node.timed > 0 ? `± ${nanos(selfError(node))} · ${share(node.self / whole)}` : ""],
-		["Mean", meanText(node), node.timed > 0 && node.calls > 0 ? `self ${mean(node.self / node.calls)}` : ""],
+		["Self", selfText(node), isTimed(node) ? `± ${nanos(selfError(node))} · ${share(node.self / whole)}` : ""],
+		["Mean", meanText(node), isTimed(node) && node.calls > 0 ? `self ${mean(node.self / node.calls)}` : ""],
 	];
 	if (node.max > 0) facts.push(["Longest", nanos(node.max), ""]);
+	for (const { what, time } of node.waits ?? []) facts.push(["Waits", nanos(time), what]);
 	return facts;
 }
 
@@ -44,5 +48,5 @@ function fillTooltip(tooltip, node, tree, methods) {
 
 // spoken describes a context in one line for screen readers.
 function spoken(node, method) {
-	return `${method.full}, ${callCount(node.calls, method)} calls, total ${totalText(node)}, self ${selfText(node)}`;
+	return `${method.full}, ${callText(node, method)} calls, total ${totalText(node)}, self ${selfText(node)}`;
 }

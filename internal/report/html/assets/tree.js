@@ -118,31 +118,49 @@ function selfError(node) {
 	return errorOf(node.self, node.selfLow, node.selfHigh);
 }
 
+// isTimed reports whether the time of a node is known: by hooks, or by sampled stacks.
+function isTimed(node) {
+	return node.timed > 0 || node.sampled;
+}
+
 // isUnsure reports whether the error of a self time is above a fifth.
 function isUnsure(node) {
-	return node.timed > 0 && node.self > 0 && selfError(node) > 0.2 * node.self;
+	return isTimed(node) && node.self > 0 && selfError(node) > 0.2 * node.self;
 }
 
 // kindOf returns how a time was obtained. The time of calls that were only counted is included
 // in that of the caller; calls that were not sampled may have any time up to a bound.
 function kindOf(node) {
+	if (node.sampled) return "stacks";
 	if (node.timed === 0) return node.selfHigh > 0 ? "unknown" : "counted";
 	return node.timed + node.running < node.calls ? "sampled" : "exact";
 }
 
 // selfText and the following return the times of a node, or a dash.
+// ~ marks estimates by sampled stacks.
 function selfText(node) {
-	return node.timed === 0 ? "–" : nanos(node.self);
+	return isTimed(node) ? (node.sampled || node.split ? "~" : "") + nanos(node.self) : "–";
 }
 
 function totalText(node) {
-	return node.timed === 0 && !(node.total > 0) ? "–" : nanos(node.total);
+	return !isTimed(node) && !(node.total > 0) ? "–" : (node.sampled ? "~" : "") + nanos(node.total);
 }
 
 function meanText(node) {
-	return node.timed === 0 || node.calls === 0 ? "–" : mean(node.total / node.calls);
+	return !isTimed(node) || node.calls === 0 ? "–" : (node.sampled ? "~" : "") + mean(node.total / node.calls);
+}
+
+// callText returns the number of calls, which is unknown for a method without a hook.
+function callText(node, method) {
+	return node.sampled && node.calls === 0 ? "–" : callCount(node.calls, method);
+}
+
+// waitText returns what part of a node's time threads waited, and for what mostly.
+function waitText(node) {
+	const sum = node.waits.reduce((all, wait) => all + wait.time, 0);
+	return sum < 0.01 * node.total || sum === 0 ? "" : share(sum / node.total) + " " + node.waits[0].what;
 }
 
 function errorText(node) {
-	return node.timed === 0 ? "–" : "±" + space + nanos(selfError(node));
+	return !isTimed(node) ? "–" : "±" + space + nanos(selfError(node));
 }

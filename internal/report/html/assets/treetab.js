@@ -12,7 +12,8 @@ class TreeTab {
 			columns: [
 				{ key: "method", text: "Method in its context" },
 				{ key: "total", text: "Total", title: "Self time of the context and of all below it" },
-				{ key: "self", text: "Self", title: "Without hooked callees, calibrated" },
+				{ key: "self", text: "Self", title: "Without callees; ~ by sampled stacks" },
+				{ key: "waits", text: "Waits", title: "Part of the total in which threads waited, by sampled stacks, and for what mostly" },
 				{ key: "mean", text: "Mean", title: "Total of one call" },
 				{ key: "calls", text: "Calls", title: "Every call is counted; ≥ where HotSpot may replace the method" },
 				{ key: "threw", text: "Exceptions", title: "Calls that ended with an exception" },
@@ -89,8 +90,9 @@ class TreeTab {
 			this.nameCell(node, isOpen),
 			figureCell(totalText(node), node.total / whole),
 			figureCell(selfText(node), node.self / whole),
+			figureCell(waitText(node), undefined, "soft"),
 			figureCell(meanText(node)),
-			figureCell(callCount(node.calls, this.methods[node.method])),
+			figureCell(callText(node, this.methods[node.method])),
 			figureCell(node.threw > 0 ? count(node.threw) : "", undefined, "soft"),
 			errorCell(node),
 		);

@@ -1,0 +1,333 @@
+package cct
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// A Share is the share of a time, with its 95 % interval.
+type Share struct {
+	Part float64 `json:"share"`
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+}
+
+// ShareOf returns the share of a weight in a whole of n samples, with Wilson's interval, which is
+// valid for small numbers, too.
+func ShareOf(weight, whole, n float64) Share {
+	if whole <= 0 || n <= 0 {
+		return Share{}
+	}
+	const z = 1.96
+	p := min(1, weight/whole)
+	middle := (p + z*z/(2*n)) / (1 + z*z/n)
+	spread := z / (1 + z*z/n) * math.Sqrt(p*(1-p)/n+z*z/(4*n*n))
+	return Share{Part: p, Low: max(0, min(p, middle-spread)), High: min(1, max(p, middle+spread))}
+}
+
+// of returns the share of a time.
+func (s Share) of(t Time) Time { return Time{t.Nanos * s.Part, t.Low * s.Low, t.High * s.High} }
+
+// A Stack is what samples saw of a thread below a root.
+type Stack struct {
+	Thread  uint64   // its ID; 0 if it is not known
+	Methods []Method // the root first
+	Wait    string   // what the thread waited for; "" if it ran
+	Samples float64
+	Nanos   float64 // that the samples stand for
+}
+
+// A Wait is time in which threads waited.
+type Wait struct {
+	For  string `json:"for"` // such as "monitor"
+	Time Time   `json:"time"`
+}
+
+// AddStacks completes the trees with sampled stacks. A hook measures the time of a method together
+// with that of callees without hooks; stacks show how it is divided among them. Such callees become
+// nodes, and the time of calls that were only counted becomes known. Totals of hooked methods stay
+// what hooks have measured. In a profile without hooks, all times are those of the stacks.
+func (p *Profile) AddStacks(stacks []Stack) {
+	a := stackAdder{profile: p, methods: make(map[[3]string]int), hasHooks: p.Timing != Stacks}
+	for i, m := range p.Methods {
+		a.methods[[3]string{m.Class, m.Name, m.Descriptor}] = i
+		a.methods[[3]string{m.Class, m.Name}] = i // for stacks without descriptors
+	}
+	a.add(p.Merged, stacks)
+	for _, t := range p.Threads {
+		a.add(t.Top, slices.DeleteFunc(slices.Clone(stacks), func(s Stack) bool { return s.Thread != t.ID }))
+	}
+}
+
+// A stackAdder adds stacks to the trees of a profile.
+type stackAdder struct {
+	profile  *Profile
+	methods  map[[3]string]int
+	hasHooks bool
+	seen     map[*Node]*sighting // of the current tree
+}
+
+// A sighting is how stacks have shown a node.
+type sighting struct {
+	weight
+	waits map[string]float64
+}
+
+// A weight is the time that samples stand for. They may stand for different times.
+type weight struct{ sum, squares float64 }
+
+func (w *weight) add(other weight) {
+	w.sum += other.sum
+	w.squares += other.squares
+}
+
+// samples returns how many samples of the same weight would be as good.
+func (w weight) samples() float64 {
+	if w.squares == 0 {
+		return 0
+	}
+	return w.sum * w.sum / w.squares
+}
+
+func (a *stackAdder) add(top *Node, stacks []Stack) {
+	a.seen = make(map[*Node]*sighting)
+	for i := range stacks {
+		a.place(top, &stacks[i])
+	}
+	if !a.hasHooks {
+		a.timeBySamples(top)
+	}
+	a.divide(top)
+	a.addWaits(top)
+	sortByTotal(top)
+}
+
+// place adds a stack below the innermost hooked method on it.
+func (a *stackAdder) place(top *Node, s *Stack) {
+	path := make([]int, len(s.Methods))
+	for i, m := range s.Methods {
+		path[i] = a.index(m)
+	}
+	at, next := top, 0
+	for i, method := range path {
+		child := at.child(method)
+		switch {
+		case child != nil && !child.isSeenOnly():
+			at, next = child, i+1
+		case i == 0 && a.hasHooks:
+			return // a call that began before the hooks
+		}
+	}
+	for _, method := range path[next:] {
+		child := at.child(method)
+		if child == nil {
+			child = &Node{Method: method, Sampled: true}
+			at.Children = append(at.Children, child)
+		}
+		at = child
+	}
+	seen := a.seen[at]
+	if seen == nil {
+		seen = &sighting{waits: make(map[string]float64)}
+		a.seen[at] = seen
+	}
+	seen.add(weight{s.Nanos, s.Nanos * s.Nanos / max(s.Samples, 1)})
+	if s.Wait != "" {
+		seen.waits[s.Wait] += s.Nanos
+	}
+}
+
+// index returns the index of a method, which it adds if it is new.
+func (a *stackAdder) index(m Method) int {
+	key := [3]string{m.Class, m.Name, m.Descriptor}
+	index, known := a.methods[key]
+	if !known {
+		m.Unhooked = true
+		index = len(a.profile.Methods)
+		a.profile.Methods = append(a.profile.Methods, m)
+		a.methods[key] = index
+	}
+	return index
+}
+
+func (n *Node) child(method int) *Node {
+	for _, c := range n.Children {
+		if c.Method == method {
+			return c
+		}
+	}
+	return nil
+}
+
+// isSeenOnly reports whether a node is known from stacks alone.
+func (n *Node) isSeenOnly() bool { return n.Sampled && n.Calls == 0 && n.Running == 0 }
+
+// isUntimed reports whether the time of a node is part of the nearest timed caller.
+func (n *Node) isUntimed() bool { return n.Sampled || !n.Known() && n.Self.High == 0 }
+
+// timeBySamples gives the roots of a profile without hooks the time that their samples stand for.
+func (a *stackAdder) timeBySamples(top *Node) {
+	top.Total = Time{}
+	for _, root := range top.Children {
+		w := a.weightBelow(root)
+		// Samples of the same weight come by chance: their number has the square root as its error.
+		wrong := 1.96 * math.Sqrt(w.squares)
+		root.Self = Time{w.sum, max(0, w.sum-wrong), w.sum + wrong}
+		root.Total = root.Self
+		top.Total = top.Total.Plus(root.Total)
+	}
+}
+
+// weightBelow returns the weight of a node and the untimed nodes below it.
+func (a *stackAdder) weightBelow(n *Node) (w weight) {
+	if seen := a.seen[n]; seen != nil {
+		w = seen.weight
+	}
+	for _, c := range n.Children {
+		if c.isUntimed() {
+			w.add(a.weightBelow(c))
+		}
+	}
+	return w
+}
+
+// divide divides the own time of each timed node among the untimed nodes below it.
+func (a *stackAdder) divide(n *Node) {
+	isTimed := n.Method >= 0 && (!n.isUntimed() || !a.hasHooks)
+	if whole := a.weightBelow(n); isTimed && whole.sum > 0 {
+		measured := n.Self
+		own := weight{}
+		if seen := a.seen[n]; seen != nil {
+			own = seen.weight
+		}
+		if own.sum < whole.sum {
+			n.Self = ShareOf(own.sum, whole.sum, whole.samples()).of(measured)
+			n.Split = !n.Sampled
+		}
+		for _, c := range n.Children {
+			if c.isUntimed() {
+				a.assign(c, measured, whole)
+			}
+		}
+	}
+	for _, c := range n.Children {
+		if a.hasHooks || n.Method < 0 { // without hooks, all below a root has been assigned
+			a.divide(c)
+		}
+	}
+}
+
+// assign gives an untimed node its part of a measured time.
+func (a *stackAdder) assign(n *Node, measured Time, whole weight) {
+	part := func(w weight) Time { return ShareOf(w.sum, whole.sum, whole.samples()).of(measured) }
+	here := a.weightBelow(n)
+	if here.sum == 0 {
+		return // it was not seen
+	}
+	n.Sampled = true
+	n.Self = Time{}
+	if seen := a.seen[n]; seen != nil {
+		n.Self = part(seen.weight)
+	}
+	for _, c := range n.Children {
+		if c.isUntimed() {
+			a.assign(c, measured, whole)
+		}
+	}
+	n.Total = part(here)
+	for timed := range n.timedBelow() {
+		n.Total = n.Total.Plus(timed.Total)
+	}
+}
+
+// timedBelow returns the outermost timed nodes below an untimed one.
+func (n *Node) timedBelow() func(yield func(*Node) bool) {
+	return func(yield func(*Node) bool) { n.yieldTimed(yield) }
+}
+
+func (n *Node) yieldTimed(yield func(*Node) bool) bool {
+	for _, c := range n.Children {
+		if c.isUntimed() && !c.yieldTimed(yield) || !c.isUntimed() && !yield(c) {
+			return false
+		}
+	}
+	return true
+}
+
+// addWaits tells for each node what part of its total time threads waited.
+func (a *stackAdder) addWaits(n *Node) sighting {
+	all := sighting{waits: make(map[string]float64)}
+	include := func(other *sighting) {
+		all.add(other.weight)
+		for kind, nanos := range other.waits {
+			all.waits[kind] += nanos
+		}
+	}
+	if seen := a.seen[n]; seen != nil {
+		include(seen)
+	}
+	for _, c := range n.Children {
+		below := a.addWaits(c)
+		include(&below)
+	}
+	n.Waits = nil
+	for kind, nanos := range all.waits {
+		n.Waits = append(n.Waits, Wait{kind, ShareOf(nanos, all.sum, all.samples()).of(n.Total)})
+	}
+	slices.SortFunc(n.Waits, func(a, b Wait) int { return cmp.Or(cmp.Compare(b.Time.Nanos, a.Time.Nanos), cmp.Compare(a.For, b.For)) })
+	return all
+}
+
+func sortByTotal(n *Node) {
+	slices.SortFunc(n.Children, func(a, b *Node) int {
+		return cmp.Or(cmp.Compare(b.Total.Nanos, a.Total.Nanos), cmp.Compare(b.Calls, a.Calls), cmp.Compare(a.Method, b.Method))
+	})
+	for _, c := range n.Children {
+		sortByTotal(c)
+	}
+}
+
+// Measured returns a profile as hooks measured it, without sampled stacks.
+func (p *Profile) Measured() *Profile {
+	c := *p
+	c.Merged, c.Threads = p.Merged.Measured(), slices.Clone(p.Threads)
+	for i := range c.Threads {
+		c.Threads[i].Top = c.Threads[i].Top.Measured()
+	}
+	return &c
+}
+
+// Measured returns a tree as hooks measured it: without nodes that only stacks showed, and with their
+// time as the own time of the nearest timed caller.
+func (n *Node) Measured() *Node {
+	measured, _ := n.measured()
+	sortByTotal(measured)
+	return measured
+}
+
+// measured returns also the time that belongs to the caller.
+func (n *Node) measured() (node *Node, rest Time) {
+	c := *n
+	c.Children, c.Waits, c.Sampled, c.Split = nil, nil, false, false
+	for _, child := range n.Children {
+		below, its := child.measured()
+		rest = rest.Plus(its)
+		if child.isSeenOnly() {
+			c.Children = append(c.Children, below.Children...)
+		} else {
+			c.Children = append(c.Children, below)
+		}
+	}
+	switch {
+	case n.Sampled:
+		rest = rest.Plus(n.Self)
+		c.Self, c.Total = Time{}, Time{}
+		for _, child := range c.Children {
+			c.Total = c.Total.Plus(child.Total)
+		}
+	case n.Split || rest.Nanos > 0:
+		c.Self, rest = c.Self.Plus(rest), Time{}
+	}
+	return &c, rest
+}
