@@ -172,8 +172,9 @@ that are called are followed further, down to --levels: first, transactions only
 what is called. If there is none for 1 s, everything that could be called gets hooks.
 Methods of the JDK and small methods without calls are not traced. Calls of types of the
 JDK such as Iterator, Runnable and Function are followed into the program's own packages
-(--own), into the project of the method, and where samples have shown them. All hooks are
-removed when --limit transactions are kept, after --for, or at Ctrl-C.
+(--own), into the project of the method, and where samples have shown them; calls of proxies
+only into own packages. A proxy of an interface has its name: Repository$Proxy12. All hooks
+are removed when --limit transactions are kept, after --for, or at Ctrl-C.
 
 Each transaction prints a line when it ends:
 #         its number                     CALLS   traced calls; + if some found no room

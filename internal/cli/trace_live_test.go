@@ -31,7 +31,7 @@ type tracedJSON struct {
 }
 
 type tracedCall struct {
-	Method                    string
+	Class, Method             string
 	Threw, Handed             bool
 	MeasuredNanos, StartNanos int64
 	SelfNanos                 int64
@@ -91,6 +91,40 @@ func TestTraceLive(t *testing.T) {
 			checkTracedSlow(t, p)
 			if _, out, _ := sonde(t, "status", strconv.Itoa(p.PID)); !strings.HasPrefix(out, "Sonde has no hooks and no agent in") {
 				t.Errorf("%s", out)
+			}
+		})
+	}
+}
+
+// TestTraceProxies traces through a subclass that was made at run time, and through a proxy of an interface.
+func TestTraceProxies(t *testing.T) {
+	t.Parallel()
+	for _, jdk := range jvmtest.JDKs(t) {
+		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
+			t.Parallel()
+			classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{"testdata/proxied/Proxied.java"}})
+			made := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{"testdata/proxied/made/Service.java"}, Flags: []string{"-cp", classes}})
+			file := filepath.Join(made, "proxied", "Proxied$Service$$SpringCGLIB$$0.class")
+			p := &monitoredProgram{t, jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: []string{"-cp", classes, "proxied.Proxied", file}})}
+			s := startSonde(t, "trace", strconv.Itoa(p.PID), "proxied.Proxied$Web.handle", "--json", "--limit", "1", "--levels", "6")
+			p.do("1", "handled")
+			if code := s.end(t); code != exitOK {
+				t.Fatalf("exit code %d: %s", code, s.stderr.String())
+			}
+			line, _, _ := strings.Cut(s.out.String(), "\n")
+			tx := parse[tracedJSON](t, line)
+			if got, want := tx.Root.shape(), "handle(find(find(load(lambda(query)))))"; got != want {
+				t.Errorf("%s, want %s", got, want)
+			}
+			call := &tx.Root
+			var names []string
+			for ; len(call.Children) > 0; call = &call.Children[0] {
+				names = append(names, call.Children[0].Class)
+			}
+			for i, want := range []string{"proxied.Proxied$Service$$SpringCGLIB$$0", "proxied.Proxied$Service", "proxied.Proxied$Store$Proxy", "proxied.Proxied", "proxied.Proxied"} {
+				if i >= len(names) || strings.TrimRight(names[i], "0123456789") != strings.TrimRight(want, "0123456789") {
+					t.Errorf("call %d is of %q, want %s", i+1, names, want)
+				}
 			}
 		})
 	}

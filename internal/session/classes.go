@@ -325,10 +325,29 @@ func (s *Session) prefetchOf(ctx context.Context, classes []control.Class, wante
 	if err != nil {
 		return nil, err
 	}
+	fetched = append(fetched, s.fileless(wanted, named)...)
 	if err := s.capture(ctx, fetched, named); err != nil {
 		return nil, err
 	}
 	return s.addClasses(fetched), nil
+}
+
+// fileless returns the wanted and named classes that were looked for before, whose loaders have no file, and
+// that have no hooks.
+func (s *Session) fileless(wanted, named func(class string) bool) (found []*loadedClass) {
+	if named == nil {
+		return nil
+	}
+	s.state.lock.Lock()
+	defer s.state.lock.Unlock()
+	for name, n := range s.state.classes.names {
+		for _, c := range n.known {
+			if c.file == nil && c.reason == "" && n.woven == 0 && wanted(name) && named(name) {
+				found = append(found, c)
+			}
+		}
+	}
+	return found
 }
 
 // survey returns the loaded classes: see Look.Survey.

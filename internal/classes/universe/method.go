@@ -46,6 +46,28 @@ func (u *Universe) Find(ref classfile.MethodRef) (Method, bool) {
 	return Method{}, false
 }
 
+// InheritedFrom returns the superclass or interface of a method's class that declares the method or inherits it; ""
+// where none is known.
+func (u *Universe) InheritedFrom(m Method) string {
+	parsed := u.Open(m.Owner)
+	if parsed == nil {
+		return ""
+	}
+	for _, parent := range Parents(parsed) {
+		c := u.Lookup(parent, m.Owner)
+		if c == nil {
+			continue
+		}
+		for _, name := range u.Ancestors(c) {
+			above := u.Lookup(name, m.Owner)
+			if above != nil && u.Open(above).Method(m.Name, m.Descriptor) != nil {
+				return parent
+			}
+		}
+	}
+	return ""
+}
+
 // Bridges returns the methods, class.name(descriptor), by which the compiler makes calls
 // of other methods reach this one: they have its name, in its class or above it.
 func (u *Universe) Bridges(m Method) (members []string) {

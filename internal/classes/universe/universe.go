@@ -95,6 +95,9 @@ func (u *Universe) Add(loaded Loaded) {
 		c.Loader, c.isGuessed = int(loaded.Loader), false
 		if c.file == nil && loaded.File != nil {
 			c.file, c.isBroken = loaded.File, false
+			if u.below != nil {
+				u.indexClass(c)
+			}
 		}
 		if c.Reason == "" {
 			c.Reason = loaded.Reason
@@ -146,6 +149,17 @@ func (u *Universe) Settle() {
 // IsSondes reports whether a class belongs to Sonde.
 func IsSondes(class string) bool {
 	return strings.HasPrefix(class, "sonde/agent/") || strings.HasPrefix(class, "java/lang/Sonde")
+}
+
+// Proxied returns what a class that was made at run time stands for, by its name: the superclass of one that
+// CGLIB has made. That of one of java.lang.reflect.Proxy is not known from its name.
+func Proxied(class string) (super string, isProxy bool) {
+	last := class[strings.LastIndexByte(class, '/')+1:]
+	if number, is := strings.CutPrefix(last, "$Proxy"); is && number != "" && strings.Trim(number, "0123456789") == "" {
+		return "", true
+	}
+	super, kind, _ := strings.Cut(class, "$$")
+	return super, strings.Contains(kind, "CGLIB$$") && !strings.Contains(kind, "FastClass")
 }
 
 // isHidden reports whether a class is hidden: the part of its name after the last slash

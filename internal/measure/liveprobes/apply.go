@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sonde-jvm/sonde/classfile"
@@ -228,7 +229,9 @@ func (w *Probes) adopt(next *plan, changes []probeset.Change) {
 func (w *Probes) learn(s *probes.Spot) {
 	id := w.target.SpotID(s.Spot)
 	if s.Kind == instrument.Watches {
-		w.names[id] = s.Describe(id)
+		name := s.Describe(id)
+		name.Class = w.nameOf(s)
+		w.names[id] = name
 	}
 	for _, name := range s.OpenTypes() {
 		w.queue.depend(id, name)
@@ -237,6 +240,19 @@ func (w *Probes) learn(s *probes.Spot) {
 			w.queue.depend(id, c.Name)
 		}
 	}
+}
+
+// nameOf returns the class of a spot. For a proxy of interfaces it is the interface that has the method, with
+// the proxy's own name: com/acme/Repository$Proxy12.
+func (w *Probes) nameOf(s *probes.Spot) string {
+	super, isProxy := universe.Proxied(s.Class)
+	if !isProxy || super != "" || s.Method.Owner == nil {
+		return s.Class
+	}
+	if name := w.classes.InheritedFrom(s.Method); name != "" {
+		return name + s.Class[strings.LastIndexByte(s.Class, '/')+1:]
+	}
+	return s.Class
 }
 
 // difference returns the changes that lead from the applied spots to a plan.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/internal/classes/universe"
 	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 )
@@ -31,6 +32,9 @@ type Traced struct {
 // changed than if everything that could be called got a hook. If no root is called for a while, everything
 // gets hooks.
 func (w *Probes) Explore(ctx context.Context) (*Traced, error) {
+	if err := w.reveal(ctx); err != nil {
+		return nil, err
+	}
 	for w.isLazy && w.Traced().Methods > 0 {
 		isCalled, err := w.awaitTransactions(ctx)
 		if err != nil {
@@ -52,8 +56,60 @@ func (w *Probes) Explore(ctx context.Context) (*Traced, error) {
 		if _, err := w.Apply(ctx, w.Set()); err != nil {
 			return nil, err
 		}
+		if err := w.reveal(ctx); err != nil {
+			return nil, err
+		}
 	}
 	return w.Traced(), nil
+}
+
+// reveal reads the files of proxies that traced methods may call, and applies the set again if there are
+// any. Only the JVM has such a file, and shows it when the class is redefined.
+func (w *Probes) reveal(ctx context.Context) error {
+	unread := w.unreadProxies()
+	if len(unread) == 0 {
+		return nil
+	}
+	isUnread := func(class string) bool { return unread[class] }
+	found, err := w.target.Prefetch(ctx, isUnread, isUnread)
+	if err != nil {
+		return err
+	}
+	w.lock.Lock()
+	for class := range unread {
+		w.revealed[class] = true
+	}
+	for _, c := range found {
+		w.classes.Add(c)
+	}
+	w.calls = nil // it lacks them
+	w.lock.Unlock()
+	if len(found) > 0 {
+		_, err = w.Apply(ctx, w.Set())
+	}
+	return err
+}
+
+// unreadProxies returns the proxies without a file that traced methods may call: those of classes whose
+// methods they call and, where they call an interface that no other class implements, those of interfaces.
+func (w *Probes) unreadProxies() map[string]bool {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	unread := make(map[string]bool)
+	if len(w.plan.calls) == 0 {
+		return unread
+	}
+	owners := make(map[string]bool)
+	for m := range w.plan.calls {
+		owners[m.Class] = true
+	}
+	for c := range w.classes.All() {
+		super, isProxy := universe.Proxied(c.Name)
+		if isProxy && !w.revealed[c.Name] && c.Reason == "" && w.classes.File(c) == nil && (owners[super] || super == "" && w.plan.bodiless) {
+			unread[c.Name] = true
+		}
+	}
+	return unread
 }
 
 // Traced returns what belongs to traces now.

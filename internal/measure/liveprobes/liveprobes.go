@@ -159,6 +159,7 @@ type Probes struct {
 	bodies   *callgraph.Graph
 	isLazy   bool                         // traces have only what was called, and what that calls
 	called   map[classfile.MethodRef]bool // methods of traces that were called
+	revealed map[string]bool              // proxies whose files were asked for
 	reported map[string]bool              // warnings about rules that were reported since the last Apply
 }
 
@@ -171,6 +172,7 @@ type plan struct {
 
 	projects map[string]bool              // of the roots of traces
 	closed   map[classfile.MethodRef]bool // methods of traces whose callees are not
+	bodiless bool                         // they call an interface that no known class implements
 }
 
 // A beginning is the time when a probe began, and the number of its calls at that time.
@@ -195,6 +197,7 @@ func newProbes(t target, l *jimage.Image, common *shared, o Options) *Probes {
 		numbers: make(map[string]int32), traced: make(map[string]bool), began: make(map[string]beginning),
 		names: make(map[uint32]probes.SpotName), rows: make(results.Numbers),
 		bodies: callgraph.New(callgraph.Settings{Bodies: true}), isLazy: o.Lazy, called: make(map[classfile.MethodRef]bool),
+		revealed: make(map[string]bool),
 	}
 }
 

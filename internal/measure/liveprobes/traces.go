@@ -30,11 +30,17 @@ const (
 
 // traceLimits returns the limits of the tree that contains the methods of traces. A call of a wide
 // type is followed into the program's own classes, and where stacks have shown it: most that it could
-// reach is never called there.
+// reach is never called there. A proxy is followed into own classes only.
 func (w *Probes) traceLimits(p *plan, levels int) calltree.Limits {
 	limits := calltree.Limits{Levels: levels, Overrides: 40, Breadth: 200, Nodes: 8000}
 	limits.Follow = func(caller classfile.MethodRef, call calltree.Via, callee classfile.MethodRef) bool {
-		return !isWide(call.Declared.Class) || w.isOwn(p, callee.Class) || w.options.Seen[Call{caller, callee}]
+		if w.isOwn(p, callee.Class) {
+			return true
+		}
+		if _, isProxy := universe.Proxied(caller.Class); isProxy {
+			return false // what makes proxies work would hide what they stand for
+		}
+		return !isWide(call.Declared.Class) || w.options.Seen[Call{caller, callee}]
 	}
 	if w.isLazy {
 		limits.Open = func(m classfile.MethodRef) bool { return w.called[m] }
@@ -115,6 +121,7 @@ func (w *Probes) addTrace(p *plan, probe *probes.Probe, tree *calltree.Tree, isO
 		if n.Stop == calltree.Closed {
 			p.closed[id] = true
 		}
+		p.bodiless = p.bodiless || n.Bytes == 0 && !n.JDK && slices.ContainsFunc(n.Via, func(v calltree.Via) bool { return v.Kind == callgraph.Interface })
 		left := traceLevels(probe) - n.Level
 		p.expect(id, left)
 		for _, via := range n.Via {
