@@ -68,8 +68,8 @@ func (c command) measure(ctx context.Context, b *bench, pid int, s subject) (out
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 // told takes in what a command says about itself.
-func (o *outcome) told(hooks *document.Hooks, d *cost.Disturbance) {
-	o.disturbed = hooks != nil && hooks.Settling.Disturbed() != ""
+func (o *outcome) told(disturbed string, d *cost.Disturbance) {
+	o.disturbed = disturbed != ""
 	if d != nil {
 		o.disturbance = *d
 	}
@@ -87,7 +87,7 @@ func readCount(out []byte) (o outcome, err error) {
 		}
 	}
 	o = outcome{mean: nanos / max(1, timed), from: d.Began, took: seconds(d.Seconds)}
-	o.told(d.Hooks, d.Disturbance)
+	o.told(d.Disturbed, d.Disturbance)
 	return o, nil
 }
 
@@ -100,7 +100,7 @@ func readMonitor(out []byte) (o outcome, err error) {
 		return o, errors.New("no call was timed")
 	}
 	o = outcome{mean: *d.Total.Mean, from: d.At.Add(-seconds(d.Seconds)), took: seconds(d.Seconds)}
-	o.told(d.Hooks, d.Disturbance)
+	o.told(d.Disturbed, d.Disturbance)
 	return o, nil
 }
 
@@ -119,8 +119,7 @@ func readTrace(out []byte) (o outcome, err error) {
 		return o, err
 	}
 	o = outcome{mean: nanos / max(1, number), from: end.Began, took: end.Took}
-	o.told(nil, end.Disturbance)
-	o.disturbed = end.Disturbed != ""
+	o.told(end.Disturbed, end.Disturbance)
 	return o, nil
 }
 
@@ -130,9 +129,8 @@ func readProfile(out []byte) (o outcome, err error) {
 		return o, err
 	}
 	mean := p.Merged.Roots().Mean()
-	o = outcome{mean: mean.Nanos, low: mean.Low, high: mean.High, from: p.Began, took: p.Took, disturbed: p.Disturbed != ""}
-	o.told(nil, p.Disturbance)
-	o.disturbed = p.Disturbed != ""
+	o = outcome{mean: mean.Nanos, low: mean.Low, high: mean.High, from: p.Began, took: p.Took}
+	o.told(p.Disturbed, p.Disturbance)
 	return o, nil
 }
 

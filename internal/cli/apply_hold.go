@@ -72,6 +72,7 @@ func (r *applyRun) enterSet(ctx context.Context, jvm *process.JVM) error {
 		return r.abandon(ctx, err)
 	}
 	r.holder, r.began = holder, holder.Began
+	r.isTraced = slices.ContainsFunc(r.set.Probes, isTraced)
 	r.reportSet(report)
 	// A probe never reads what only another one allows: each removes its own secrets.
 	var allow []string
@@ -244,10 +245,10 @@ func (r *applyRun) finish(ctx context.Context, ended ending) error {
 	r.screen.clear()
 	farewell, err := r.leave(ctx, ended)
 	failure = errors.Join(failure, err)
-	traced.Disturbed, traced.Disturbance = r.recovery.Disturbed(), r.disturbance
+	traced.Disturbed, traced.Disturbance = r.disturbed(), r.disturbance
 	r.holder.Probes.Close()
 	if look != nil {
-		look.Final, look.Ended, look.traced, look.Disturbance = true, string(ended), r.tracedLine(), r.disturbance
+		look.Final, look.Ended, look.traced, look.Disturbed, look.Disturbance = true, string(ended), r.tracedLine(), r.disturbed(), r.disturbance
 		r.reportLate(r.concerned())
 		r.keepResult(r.describe(look), func(out io.Writer) { look.write(out, 0) })
 		failure = errors.Join(r.writeLook(look), failure)
@@ -270,7 +271,7 @@ func (r *applyRun) writeLook(look *applyLook) error {
 }
 
 func (l *applyLook) write(out io.Writer, width int) {
-	writeDisturbed(out, l.disturbed)
+	writeDisturbed(out, l.Disturbed)
 	format.WriteTable(out, applyColumns, runningTexts(l.Probes), width)
 	_, _ = fmt.Fprintf(out, "\n%s\n", l.headline())
 	writeLines(out, l.remarks())
@@ -376,11 +377,10 @@ func (s streams) hasColours(width int) bool {
 
 type applyLook struct {
 	document.Applied
-	elapsed   time.Duration
-	traced    string // the state of traces, in one line
-	disturbed string // what Recovery.Disturbed returns
-	calls     uint64 // calls on which probes acted
-	atLeast   bool   // calls is a lower bound, because rows may share calls
+	elapsed time.Duration
+	traced  string // the state of traces, in one line
+	calls   uint64 // calls on which probes acted
+	atLeast bool   // calls is a lower bound, because rows may share calls
 }
 
 func (r *applyRun) look() (*applyLook, error) {
@@ -392,7 +392,7 @@ func (r *applyRun) look() (*applyLook, error) {
 	if r.shown == nil {
 		since = r.began
 	}
-	look := &applyLook{elapsed: now.Sub(r.began), disturbed: r.recovery.Disturbed()}
+	look := &applyLook{elapsed: now.Sub(r.began)}
 	look.Applied = document.Applied{
 		PID: r.pid, JDK: r.session.JDK().String(), Main: r.session.JVM().Main, File: r.title, Began: r.began.Round(time.Millisecond),
 		Seconds: look.elapsed.Seconds(), Probes: r.holder.Rows(results, now.Sub(since), r.shown), Threads: results.Threads,

@@ -415,7 +415,7 @@ func timedCalls(rows []results.Row) (calls uint64) {
 }
 
 func (r *countRun) writeText(out io.Writer, look *countLook, width int) {
-	writeDisturbed(out, r.recovery.Disturbed())
+	writeDisturbed(out, r.disturbed())
 	rows, hidden := calledRows(look.rows, r.top)
 	if len(rows) > 0 {
 		format.WriteTable(out, countColumns, rowTexts(rows, overloadsOf(look.rows)), width)
@@ -464,7 +464,7 @@ func (r *countRun) describe(look *countLook) document.Count {
 	}
 	if look.Final {
 		d.Hooks, d.LeftAlone, d.Leaving, d.Remarks = r.describeHooks(), document.NewLeft(r.leftAlone()), document.NewLeaving(look.farewell), r.remarksWith(look.losses)
-		d.Hooks.Methods, d.Disturbance = len(look.rows), r.disturbance
+		d.Hooks.Methods, d.Disturbed, d.Disturbance = len(look.rows), r.disturbed(), r.disturbance
 	}
 	return d
 }

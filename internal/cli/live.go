@@ -81,6 +81,8 @@ type liveSession struct {
 	pace         *overhead.Pace // nil if the command does not wait until the program runs as before
 	recovery     *overhead.Recovery
 	begun        cost.Reading      // when results began
+	isTraced     bool              // hooks write calls into rings, or find them too deep for that: no model says what that costs
+	hooksTook    *cost.Estimate    // part of the program's time, if it was measured
 	disturbance  *cost.Disturbance // known when the hooks are removed
 	cost         *overhead.Meter
 	endCache     func()       // called when nothing is woven any more

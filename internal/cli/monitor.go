@@ -210,7 +210,7 @@ func (c *monitorCommand) run(ctx context.Context) (err error) {
 	}
 	defer func() { _ = r.session.Release() }()
 	r.table.begin(monitor.Start(r.session.Now()))
-	r.table.main, r.table.source, r.table.disturbed = r.session.JVM().Main, r.session, r.recovery.Disturbed()
+	r.table.main, r.table.source = r.session.JVM().Main, r.session
 	if r.applied.isUsed() {
 		r.table.source = r.applied
 	}
@@ -253,7 +253,7 @@ func (r *monitorRun) finish(ctx context.Context, ended ending) error {
 	r.cost.Measure(context.WithoutCancel(ctx))
 	r.screen.clear()
 	farewell, err := r.leave(ctx, ended)
-	whole.farewell, r.table.disturbance = farewell, r.disturbance
+	whole.farewell, r.table.disturbed, r.table.disturbance = farewell, r.disturbed(), r.disturbance
 	r.publish(false)
 	return errors.Join(r.write(whole), failure, err)
 }
@@ -353,7 +353,7 @@ type liveTable struct {
 	screen *screen
 	pid    int
 	main   string // the program's main class
-	// disturbed says that the program did not run as before when the table began; "" if it did.
+	// disturbed says at the end that the program did not run as without Sonde; "" if it did.
 	disturbed   string
 	disturbance *cost.Disturbance // known at the end
 	interval    time.Duration
@@ -767,5 +767,5 @@ func (r *monitorRun) describeEnd(d *document.Monitor, table *monitorTable) {
 	if cost := r.cost.Cost(); cost != nil {
 		d.HookCost = document.NewHookCost(cost, r.share(cost, table))
 	}
-	d.Remarks, d.Disturbance = r.remarksWith(r.losses()), r.disturbance
+	d.Remarks, d.Disturbed, d.Disturbance = r.remarksWith(r.losses()), r.disturbed(), r.disturbance
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -148,6 +149,9 @@ func (v *liveSession) callsSoFar() (calls uint64, err error) {
 // hookShare returns the part of the program's processor time that hooks have taken since results
 // began; nil if it is not known.
 func (v *liveSession) hookShare() *cost.Estimate {
+	if v.isTraced {
+		return v.hooksTook
+	}
 	sum, err := v.session.Sum()
 	if err != nil {
 		return nil
@@ -180,7 +184,12 @@ func (v *liveSession) awaitRecovery(ctx context.Context) {
 // settleSayEvery is how often a command that writes no terminal says that it waits.
 const settleSayEvery = 5 * time.Second
 
-// writeDisturbed writes what Recovery.Disturbed returns as the first line of a result.
+// disturbed says that results are of a program that did not run as without Sonde; "" if it did.
+func (v *liveSession) disturbed() string {
+	return cmp.Or(v.recovery.Disturbed(), v.disturbance.Disturbed())
+}
+
+// writeDisturbed writes what disturbed returns as the first line of a result.
 func writeDisturbed(out io.Writer, text string) {
 	if text != "" {
 		_, _ = fmt.Fprintf(out, "%s\n\n", text)

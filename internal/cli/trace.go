@@ -15,7 +15,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sonde-jvm/sonde/internal/classes/own"
+	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
+	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/measure/trace"
 	"github.com/sonde-jvm/sonde/internal/report"
 	"github.com/sonde-jvm/sonde/internal/report/document"
@@ -247,13 +249,14 @@ type traceRun struct {
 	beyond   uint64
 	hasTitle bool // the list has its title
 	drawn    time.Time
+	means    overhead.Means // of the traced method
 }
 
 func (c *traceCommand) run(ctx context.Context) error {
 	defer ignoreBrokenPipe()()
 	r := &traceRun{
 		traceCommand: c, terminal: c.terminal(),
-		liveSession: liveSession{target: &c.targetFlags, screen: newScreen(c.streams), applied: appliedSet{set: c.wanted}},
+		liveSession: liveSession{target: &c.targetFlags, screen: newScreen(c.streams), applied: appliedSet{set: c.wanted}, isTraced: true},
 	}
 	r.applied.options = liveprobes.Options{Own: own.Given(c.own), Lazy: true}
 	r.prepare = func() error { return r.explore(ctx) }
@@ -348,7 +351,47 @@ func (r *traceRun) watch(ctx context.Context) ending {
 		}
 		return notEnded
 	})
+	s.addTask(meansEvery, func() ending {
+		r.means.Add(r.rootTotals())
+		return notEnded
+	})
 	return s.wait(ctx)
+}
+
+const (
+	// meansEvery is the interval in which the mean of the traced method is determined, and untracedIntervals
+	// how many of them are measured without hooks below it.
+	meansEvery        = 250 * time.Millisecond
+	untracedIntervals = 5
+)
+
+// rootTotals returns the time of all calls of the traced method so far, and their number.
+func (r *traceRun) rootTotals() (nanos, calls uint64) {
+	found, err := r.applied.Results()
+	if err != nil {
+		return 0, 0 // the end reports it
+	}
+	for i := range found.Rows {
+		nanos, calls = nanos+found.Rows[i].Nanos, calls+found.Rows[i].Timed
+	}
+	return nanos, calls
+}
+
+// compareUntraced determines what the hooks below the traced method cost it: for a second, only the method
+// itself is timed. Short traces have too few calls for that.
+func (r *traceRun) compareUntraced(ctx context.Context) {
+	if r.pace == nil || !r.means.IsEnough() || r.applied.SetLevel(ctx, tracedName, probeset.Time) != nil {
+		return
+	}
+	var without overhead.Means
+	for range untracedIntervals {
+		without.Add(r.rootTotals())
+		if process.Pause(ctx, meansEvery) != nil {
+			break
+		}
+	}
+	without.Add(r.rootTotals())
+	r.hooksTook = overhead.SlowedBy(&r.means, &without)
 }
 
 // step reads the rings, and shows transactions that have become whole.
@@ -398,11 +441,14 @@ func (r *traceRun) finish(ctx context.Context, ended ending) error {
 	took := time.Since(r.began)
 	failure = errors.Join(failure, r.readRest(ended))
 	r.complete(ctx, ended)
+	if !ended.isOut() {
+		r.compareUntraced(ctx)
+	}
 	r.reportLate(r.leftAlone())
 	result := r.result(took)
 	r.screen.clear()
 	farewell, err := r.leave(ctx, ended)
-	result.Disturbed, result.Disturbance = r.recovery.Disturbed(), r.disturbance
+	result.Disturbed, result.Disturbance = r.disturbed(), r.disturbance
 	failure = errors.Join(failure, err, r.write(ctx, result, ended))
 	r.reportFarewell(farewell)
 	if len(result.Transactions) == 0 && failure == nil {

@@ -54,6 +54,19 @@ func (d *Disturbance) String() string {
 	return text + "; work lost going in: " + d.GoingIn.String() + ", coming out: " + d.ComingOut.String()
 }
 
+// Disturbed says that times are of a program that hooks have made slower; "" if they have not, or if
+// that is not known.
+func (d *Disturbance) Disturbed() string {
+	if d == nil || d.Speed == nil || d.Speed.High >= undisturbed {
+		return ""
+	}
+	return fmt.Sprintf("DISTURBED: these times are of a program that had about %s %% of its former speed: hooks took about %s %% of its time; use fewer of them, or time fewer calls",
+		percent(d.Speed.Value), percent(d.Hooks.Value))
+}
+
+// undisturbed is the speed from which on times are those of the program without hooks.
+const undisturbed = 0.95
+
 func percent(part float64) string { return fmt.Sprintf("%.3g", 100*part) }
 
 func (l *Loss) String() string {

@@ -238,6 +238,37 @@ func (r *rates) lost(took time.Duration, calls uint64) (lost cost.Estimate, know
 	return cost.Estimate{Value: bound(seconds - worked), Low: bound(seconds - worked - off), High: bound(seconds - worked + off)}, true
 }
 
+// Means are mean times of a method's calls in intervals.
+type Means struct {
+	rates
+	nanos, calls uint64 // at the last reading
+}
+
+// Add takes in the time of all calls so far, and their number.
+func (m *Means) Add(nanos, calls uint64) {
+	if m.calls > 0 && calls > m.calls && nanos >= m.nanos {
+		m.add(float64(nanos-m.nanos) / float64(calls-m.calls))
+	}
+	m.nanos, m.calls = nanos, calls
+}
+
+// IsEnough reports whether there are enough intervals.
+func (m *Means) IsEnough() bool { return m.n >= leastIntervals }
+
+// SlowedBy returns the part of a method's time that hooks in its callees take: how much less its calls
+// take without them. nil if there are too few intervals.
+func SlowedBy(with, without *Means) *cost.Estimate {
+	if !with.IsEnough() || !without.IsEnough() || with.mean <= 0 {
+		return nil
+	}
+	const z = 1.96
+	off := func(m *Means) float64 { return math.Sqrt(m.squares/(m.n-1)/m.n) / max(m.mean, 1) }
+	ratio := without.mean / with.mean
+	spread := z * ratio * math.Hypot(off(with), off(without))
+	part := func(rest float64) float64 { return min(max(1-rest, 0), 1) }
+	return &cost.Estimate{Value: part(ratio), Low: part(ratio + spread), High: part(ratio - spread)}
+}
+
 // A Used is what the calls of one method with a hook are.
 type Used struct{ Calls, Timed uint64 }
 

@@ -129,3 +129,31 @@ func TestHookShare(t *testing.T) {
 		t.Errorf("%+v of unknown processor time", got)
 	}
 }
+
+func TestSlowedBy(t *testing.T) {
+	meansOf := func(each ...uint64) (m *Means) {
+		m = &Means{}
+		var nanos, calls uint64
+		for _, mean := range append([]uint64{1}, each...) {
+			nanos, calls = nanos+10*mean, calls+10
+			m.Add(nanos, calls)
+		}
+		return m
+	}
+	slow, fast := meansOf(200, 200, 200, 200), meansOf(100, 100, 100, 100)
+	for name, tt := range map[string]struct {
+		with, without *Means
+		want          *cost.Estimate
+	}{
+		"twice as slow":     {slow, fast, &cost.Estimate{Value: 0.5, Low: 0.5, High: 0.5}},
+		"no slower":         {fast, slow, &cost.Estimate{}},
+		"varying times":     {meansOf(180, 220, 180, 220), fast, &cost.Estimate{Value: 0.5, Low: 0.443, High: 0.557}},
+		"too few intervals": {slow, meansOf(100, 100), nil},
+		"no calls":          {slow, &Means{}, nil},
+	} {
+		got := SlowedBy(tt.with, tt.without)
+		if (got == nil) != (tt.want == nil) || got != nil && (!near(got.Value, tt.want.Value) || !near(got.Low, tt.want.Low) || !near(got.High, tt.want.High)) {
+			t.Errorf("%s: %+v, want %+v", name, got, tt.want)
+		}
+	}
+}

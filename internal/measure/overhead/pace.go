@@ -209,7 +209,7 @@ func (r Recovery) String() string {
 	if r.Now == nil {
 		return "judged by the work of its compilers"
 	}
-	return fmt.Sprintf("at least %.2g %% of its former speed (%.2g %% of its time in slow code, %.2g %% before)",
+	return fmt.Sprintf("at least %.0f %% of its former speed (%.2g %% of its time in slow code, %.2g %% before)",
 		100*speedOf(*r.Before, *r.Now).Value, 100*r.Now.Slow.Part, 100*r.Before.Slow.Part)
 }
 

@@ -126,6 +126,7 @@ func (r *run) hookShare(threads []arena.Thread) *cost.Estimate {
 		share.Value += overhead.Expected(known, rate).Of(s.calls, timed) / float64(since.Rest)
 		share.High += overhead.Pessimistic(known, rate).Of(s.calls, timed) / float64(since.Rest)
 	}
+	share.Low, share.Value, share.High = min(share.Low, 1), min(share.Value, 1), min(share.High, 1)
 	return &share
 }
 

@@ -39,7 +39,8 @@ type Count struct {
 	Leaving   *Leaving  `json:"leaving,omitempty"`
 	HookCost  *HookCost `json:"hookCost,omitempty"`
 	Remarks   []string  `json:"remarks,omitempty"`
-	// Disturbance is what measuring has done to the speed of the program.
+	// Disturbed says that the program did not run as without Sonde. Disturbance is what measuring has done to its speed.
+	Disturbed   string            `json:"disturbed,omitempty"`
 	Disturbance *cost.Disturbance `json:"disturbance,omitempty"`
 }
 
@@ -270,7 +271,8 @@ type Monitor struct {
 	HookCost  *HookCost `json:"hookCost,omitempty"`
 	Clock     *float64  `json:"clockNanos,omitempty"` // was taken off all times
 	Remarks   []string  `json:"remarks,omitempty"`
-	// Disturbance is what measuring has done to the speed of the program.
+	// Disturbed says that the program did not run as without Sonde. Disturbance is what measuring has done to its speed.
+	Disturbed   string            `json:"disturbed,omitempty"`
 	Disturbance *cost.Disturbance `json:"disturbance,omitempty"`
 
 	Pack    string   `json:"pack,omitempty"`  // of sonde attach
@@ -365,7 +367,8 @@ type Applied struct {
 	LeftAlone    []Left             `json:"leftAlone,omitempty"`
 	session.Weavings
 	Remarks []string `json:"remarks,omitempty"`
-	// Disturbance is what measuring has done to the speed of the program.
+	// Disturbed says that the program did not run as without Sonde. Disturbance is what measuring has done to its speed.
+	Disturbed   string            `json:"disturbed,omitempty"`
 	Disturbance *cost.Disturbance `json:"disturbance,omitempty"`
 }
 
