@@ -193,8 +193,8 @@ depth from top to bottom:
 --slower-than and conditions on $return, $exception and $elapsed are decided when the
 transaction ends; nothing is kept of transactions that are not chosen. New hooks make
 the JVM discard compiled code, so calls are slow at first. With --slower-than or
-$elapsed, Sonde therefore keeps nothing, and --for does not start, until the JIT
-compilers are idle again (45 s at most). The cost of hooks and clock per call is
+$elapsed, Sonde keeps nothing if the program does not run as before within --settle.
+The cost of hooks and clock per call is
 measured in the JVM and subtracted from all times, except for calls that are too deep
 to be recorded: if a trace slows the program down, use fewer --levels.
 
@@ -262,6 +262,9 @@ func (c *traceCommand) run(ctx context.Context) error {
 	r.prepare = func() error { return r.explore(ctx) }
 	if err := r.enter(ctx, "trace", arena.On|arena.Timed, 0); err != nil {
 		return err
+	}
+	if why := r.recovery.Disturbed(); why != "" && (c.slowerThan > 0 || strings.Contains(c.contexts.when, "$elapsed")) && ctx.Err() == nil {
+		return r.abandon(ctx, fmt.Errorf("nothing was traced, because calls would be slow by Sonde alone: %v; --settle waits longer for that, --no-settle traces it as it is", r.recovery))
 	}
 	s := r.liveSession.session
 	defer func() { _ = s.Release() }()

@@ -4,8 +4,8 @@
 //
 // CAME is when Sonde came, in milliseconds since 1970. CUSTOMERS is the file of load.Main: a line for
 // each request, with the milliseconds since 1970 when it was sent, the nanoseconds until it was
-// answered, and its kind. It fails if they do not agree: if the
-// mean of a checkout is another one than the customers saw at the same time, or if a trace is of a
+// answered, and its kind. It fails if they do not agree: if
+// checkouts took another time than the customers saw meanwhile, or if a trace is of a
 // checkout that is slower than any of its kind before.
 package main
 
@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
@@ -53,9 +54,15 @@ func run(came, customers, profile, trace string) error {
 	if err != nil {
 		return err
 	}
-	mean := p.Merged.Roots().Mean()
-	said := measured{came: time.UnixMilli(at), from: p.Began, until: p.Began.Add(p.Took), mean: time.Duration(mean.Nanos), off: time.Duration(mean.Uncertainty()), disturbed: p.Disturbed}
+	roots := p.Merged.Roots()
+	said := measured{
+		came: time.UnixMilli(at), from: p.Began, until: p.Began.Add(p.Took), total: time.Duration(roots.Total.Nanos), off: time.Duration(roots.Total.Uncertainty()),
+		calls: int(roots.Calls), disturbed: p.Disturbed,
+	}
 	text, err := os.ReadFile(trace)
+	if errors.Is(err, fs.ErrNotExist) { // Sonde has said why
+		return compare(os.Stdout, seen, said)
+	}
 	if err != nil {
 		return err
 	}
@@ -98,8 +105,9 @@ func readRequests(r io.Reader) (all []request, err error) {
 // measured is what Sonde reported.
 type measured struct {
 	came        time.Time
-	from, until time.Time // of the profile
-	mean, off   time.Duration
+	from, until time.Time     // of the profile
+	total, off  time.Duration // of all checkouts
+	calls       int           // 0 if they were sampled, not counted
 	disturbed   string
 	traces      []traced
 }
@@ -132,14 +140,19 @@ func compare(out io.Writer, seen []request, said measured) error {
 	then, former := sum(seen, both(isCheckout, during(said.from, said.until))), sum(seen, both(isCheckout, before))
 	network := sum(seen, both(func(r request) bool { return r.kind == cheapest }, during(said.from, said.until)))
 	_, _ = fmt.Fprintf(out, "%-34s %10s %22s %22s\n", "", "SONDE", "CUSTOMERS, SAME TIME", "CUSTOMERS, BEFORE")
-	_, _ = fmt.Fprintf(out, "%-34s %10s %22s %22s\n", "checkout, mean", millis(said.mean), then, former)
+	mean := "–" // samples do not count
+	if said.calls > 0 {
+		mean = millis(said.total / time.Duration(said.calls))
+	}
+	_, _ = fmt.Fprintf(out, "%-34s %10s %22s %22s\n", "checkout, mean", mean, then, former)
 	_, _ = fmt.Fprintf(out, "%-34s %10s %22s\n", "a request to the cart: HTTP alone", "", network)
+	_, _ = fmt.Fprintf(out, "%-34s %10s %22s\n", "all checkouts together", seconds(said.total), seconds(then.all))
 	var problems []error
 	problem := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
 	if said.disturbed == "" {
-		least, most := then.mean()-network.mean(), then.mean()
-		if said.mean+said.off < time.Duration((1-tolerance)*float64(least)) || said.mean-said.off > time.Duration((1+tolerance)*float64(most)) {
-			problem("a checkout took %s says Sonde, the customers waited %s for it, of which %s are HTTP", millis(said.mean), millis(most), millis(network.mean()))
+		http := network.mean() * time.Duration(then.requests)
+		if said.total+said.off < time.Duration((1-tolerance)*float64(then.all-http)) || said.total-said.off > time.Duration((1+tolerance)*float64(then.all)) {
+			problem("all checkouts took %s says Sonde, the customers waited %s for them, of which about %s are HTTP", seconds(said.total), seconds(then.all), seconds(http))
 		}
 	} else {
 		_, _ = fmt.Fprintln(out, said.disturbed)
@@ -169,6 +182,8 @@ func match(seen []request, t traced) (kind string, waited time.Duration) {
 	}
 	return kind, waited
 }
+
+func seconds(d time.Duration) string { return fmt.Sprintf("%.2f s", d.Seconds()) }
 
 func millis(d time.Duration) string { return fmt.Sprintf("%.1f ms", d.Seconds()*1000) }
 

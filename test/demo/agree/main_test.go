@@ -26,7 +26,7 @@ func TestCompare(t *testing.T) {
 		line(90_000, 36, slow), line(90_000, 400, slow), // the trace
 		"176", // the line that is being written
 	)
-	base := measured{came: day, from: day.Add(60 * time.Second), until: day.Add(70 * time.Second), mean: 17 * time.Millisecond}
+	base := measured{came: day, from: day.Add(60 * time.Second), until: day.Add(70 * time.Second), total: 34 * time.Millisecond, calls: 2}
 	at := func(millis, took int) traced {
 		return traced{day.Add(time.Duration(millis) * time.Millisecond), time.Duration(took) * time.Millisecond}
 	}
@@ -36,10 +36,11 @@ func TestCompare(t *testing.T) {
 		err    string // a part of the error; "" if there is none
 	}{
 		"they agree":               {func(*measured) {}, "17.0 ms            18.0 ms (2)            24.0 ms (3)", ""},
-		"a slow program":           {func(m *measured) { m.mean = 66 * time.Millisecond }, "66.0 ms", "a checkout took 66.0 ms says Sonde, the customers waited 18.0 ms"},
-		"within its interval":      {func(m *measured) { m.mean, m.off = 66*time.Millisecond, 50*time.Millisecond }, "66.0 ms", ""},
-		"too fast":                 {func(m *measured) { m.mean = 9 * time.Millisecond }, "9.0 ms", "a checkout took 9.0 ms"},
-		"it says so":               {func(m *measured) { m.mean, m.disturbed = 66*time.Millisecond, "DISTURBED: by us" }, "DISTURBED: by us", ""},
+		"a slow program":           {func(m *measured) { m.total = 132 * time.Millisecond }, "66.0 ms", "all checkouts took 0.13 s says Sonde, the customers waited 0.04 s"},
+		"within its interval":      {func(m *measured) { m.total, m.off = 132*time.Millisecond, 100*time.Millisecond }, "66.0 ms", ""},
+		"too fast":                 {func(m *measured) { m.total = 18 * time.Millisecond }, "9.0 ms", "all checkouts took 0.02 s"},
+		"samples do not count":     {func(m *measured) { m.calls = 0 }, "checkout, mean                              –            18.0 ms (2)", ""},
+		"it says so":               {func(m *measured) { m.total, m.disturbed = 132*time.Millisecond, "DISTURBED: by us" }, "DISTURBED: by us", ""},
 		"a trace":                  {func(m *measured) { m.traces = []traced{at(90_001, 34)} }, "trace 1: premium, invoice             34.0 ms                36.0 ms 35.0 ms, slowest 40.0 ms", ""},
 		"a trace that we made":     {func(m *measured) { m.traces = []traced{at(90_001, 390)} }, "390.0 ms", "trace 1 (390.0 ms) is slower than any checkout of its kind before Sonde came (40.0 ms)"},
 		"a trace that nobody made": {func(m *measured) { m.traces = []traced{at(95_000, 30)} }, "", "trace 1 (30.0 ms) is of no checkout"},
