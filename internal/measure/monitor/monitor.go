@@ -292,8 +292,10 @@ func (r *Row) finish(length time.Duration, clock float64) {
 		r.Placed = r.Spread.Count()
 	}
 	if r.Placed > 0 {
-		// The middle of a bucket may exceed the longest call in it.
-		at := func(q float64) float64 { return min(clean(r.Spread.Quantile(q)), r.Max) }
+		at := func(q float64) float64 {
+			nanos, _ := t.Quantile(q)
+			return clean(nanos)
+		}
 		r.P50, r.P90, r.P99 = at(0.50), at(0.90), at(0.99)
 	}
 }

@@ -170,13 +170,13 @@ func (f *figures) add(figure float64) {
 }
 
 // span returns the median and the band that holds four in five: runs outside of it were
-// interrupted.
+// interrupted. No cost is below 0, although a measurement of a small one can be.
 func (f figures) span() cct.Span {
 	if len(f) == 0 {
 		return cct.Span{}
 	}
 	sorted := slices.Sorted(slices.Values(f))
-	at := func(part float64) float64 { return sorted[int(part*float64(len(sorted)-1)+0.5)] }
+	at := func(part float64) float64 { return max(0, sorted[int(part*float64(len(sorted)-1)+0.5)]) }
 	return cct.Span{Median: at(0.5), Low: at(0.1), High: at(0.9)}
 }
 

@@ -148,6 +148,13 @@ func TestSpanLeavesOutInterruptedRuns(t *testing.T) {
 	}
 }
 
+func TestCostsAreNotNegative(t *testing.T) {
+	noisy := figures{-3, -2, -1, 0.5, 1}.span()
+	if noisy.Low != 0 || noisy.Median != 0 || noisy.High != 1 {
+		t.Errorf("noise around 0 is a cost of %+v", noisy)
+	}
+}
+
 func TestCalibration(t *testing.T) {
 	c := &Calibrator{memory: 80}
 	timing := func(plain, hooked, measured float64) []session.Timing {

@@ -78,10 +78,10 @@ func (r *Row) P99() float64 { return P99(&r.Totals) }
 
 // P99 returns the time that 99 of 100 calls did not exceed, or -1 if it is unknown.
 func P99(t *arena.Totals) float64 {
-	if t.Spread == nil || t.Spread.Count() == 0 {
-		return -1
+	if nanos, isKnown := t.Quantile(0.99); isKnown {
+		return nanos
 	}
-	return min(t.Spread.Quantile(0.99), float64(t.Max))
+	return -1
 }
 
 // Total returns the time of all calls. Exact times include running calls so far; sampled

@@ -583,9 +583,9 @@ func (s *subject) sum(all arena.Totals, inner float64) {
 	s.measured.Mean = clean(float64(all.Nanos) / float64(all.Timed))
 	s.measured.Total = time.Duration(float64(s.measured.Mean) * float64(s.calls))
 	s.measured.Max = clean(float64(all.Max))
-	if all.Spread != nil {
-		s.measured.P50 = clean(all.Spread.Quantile(0.50))
-		s.measured.P90 = clean(all.Spread.Quantile(0.90))
-		s.measured.P99 = clean(all.Spread.Quantile(0.99))
+	at := func(q float64) time.Duration {
+		nanos, _ := all.Quantile(q)
+		return clean(nanos)
 	}
+	s.measured.P50, s.measured.P90, s.measured.P99 = at(0.50), at(0.90), at(0.99)
 }

@@ -123,6 +123,8 @@ type Proposal struct {
 	Samples    int             `json:"samples"`
 	Seconds    float64         `json:"sampledSeconds,omitempty"`
 	Counted    int             `json:"methodsCounted"`
+	Waited     float64         `json:"settlingSeconds,omitempty"` // longer than asked for
+	IsCut      bool            `json:"interrupted,omitempty"`     // while calls were counted
 	Bias       string          `json:"bias,omitempty"`
 	Probes     []ProposedProbe `json:"probes"`
 	NotCovered []NotCovered    `json:"notCovered,omitempty"`
@@ -186,7 +188,7 @@ type Trial struct {
 func NewProposal(p *suggest.Proposal, t *suggest.Trial) Proposal {
 	d := Proposal{
 		PID: p.PID, JDK: p.JDK, Main: p.Main, Files: p.Inputs, Classes: p.Read, Budget: p.Budget, Cost: p.Cost, Coverage: p.Coverage, CallNanos: p.Nanos,
-		Processors: p.Use, Samples: p.Samples, Seconds: p.Sampled.Seconds(), Counted: p.Counted, Bias: p.Bias, More: p.More, YAML: string(p.YAML()),
+		Processors: p.Use, Samples: p.Samples, Seconds: p.Sampled.Seconds(), Counted: p.Counted, Waited: p.Waited.Seconds(), IsCut: p.IsCut, Bias: p.Bias, More: p.More, YAML: string(p.YAML()),
 		NotCovered: newNotCovered(p.Bare),
 	}
 	for _, line := range p.Lines() {
@@ -274,6 +276,7 @@ type Call struct {
 	Method     string `json:"method,omitempty"`
 	Descriptor string `json:"descriptor,omitempty"`
 	ByLambda   bool   `json:"byLambda,omitempty"`
+	ByProxy    bool   `json:"byProxy,omitempty"`
 }
 
 // CalleeCut counts callees that are not shown.
@@ -338,7 +341,7 @@ func newCallee(n *calltree.Node) Callee {
 }
 
 func newCall(v calltree.Via) Call {
-	return Call{v.Kind.String(), strings.ReplaceAll(v.Declared.Class, "/", "."), v.Declared.Name, v.Declared.Descriptor, v.ByLambda}
+	return Call{v.Kind.String(), strings.ReplaceAll(v.Declared.Class, "/", "."), v.Declared.Name, v.Declared.Descriptor, v.ByLambda, v.ByProxy}
 }
 
 // LoaderName returns the name of the class loader with a number.

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/report/format"
 )
 
@@ -49,6 +50,14 @@ func mean(ns float64) string {
 		return "<" + space + strconv.Itoa(format.LeastCall) + space + "ns"
 	}
 	return nanos(ns)
+}
+
+// within returns the error of a time. Above 100 %, the time is unknown.
+func within(t cct.Time) string {
+	if off := t.Uncertainty(); off <= t.Nanos {
+		return "±" + space + nanos(off)
+	}
+	return "±" + space + "unknown"
 }
 
 func fixed(x float64, decimals int) string {

@@ -116,7 +116,7 @@ func titleOf(target cct.Target) string { return cmp.Or(target.Command, "A Java p
 
 // functions format the values that layouts show.
 var functions = template.FuncMap{
-	"title": titleOf, "name": nameOf, "brief": briefOf, "nanos": nanos, "duration": duration, "mean": mean, "callTime": callTime, "share": share, "interval": rangeOf,
+	"title": titleOf, "name": nameOf, "brief": briefOf, "nanos": nanos, "duration": duration, "mean": mean, "within": within, "callTime": callTime, "share": share, "interval": rangeOf,
 	"atLeast": format.AtLeast, "percentOf": func(part, whole float64) float64 { return min(100, 100*part/whole) },
 	"grouped": func(n any) string { return format.Grouped(whole(n)) },
 	"plural":  func(n any, noun string) string { return format.Plural(whole(n), noun) },

@@ -259,6 +259,20 @@ func TestFigures(t *testing.T) {
 	if got := nanos(math.Inf(1)); got != "∞" {
 		t.Errorf("a bound that is none is %q, want ∞", got)
 	}
+	for _, tt := range []struct {
+		time cct.Time
+		want string
+	}{
+		{cct.Time{Nanos: 1000, Low: 900, High: 1200}, "± 200 ns"},
+		{cct.Time{Nanos: 1000, Low: 0, High: 2000}, "± 1.00 µs"},
+		{cct.Time{Nanos: 1000, Low: 0, High: 2001}, "± unknown"},
+		{cct.Time{Nanos: 1000, Low: 900, High: math.Inf(1)}, "± unknown"},
+		{cct.Time{}, "± 0 ns"},
+	} {
+		if got := strings.ReplaceAll(within(tt.time), space, " "); got != tt.want {
+			t.Errorf("the error of %+v is %q, want %q", tt.time, got, tt.want)
+		}
+	}
 }
 
 // TestScripts runs the tests of the scripts if node is installed.

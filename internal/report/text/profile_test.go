@@ -2,6 +2,7 @@ package text
 
 import (
 	"bytes"
+	"math"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -60,6 +61,25 @@ func TestEmptyProfile(t *testing.T) {
 	for _, want := range []string{"no call of the root", "not calibrated"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is missing:\n%s", want, out.String())
+		}
+	}
+}
+
+func TestErrors(t *testing.T) {
+	for _, tt := range []struct {
+		time cct.Time
+		want string
+	}{
+		{cct.Time{Nanos: 1000, Low: 1000, High: 1000}, "0 %"},
+		{cct.Time{Nanos: 1000, Low: 999.5, High: 1000}, "< 0.1 %"},
+		{cct.Time{Nanos: 1000, Low: 900, High: 1250}, "25 %"},
+		{cct.Time{Nanos: 1000, Low: 0, High: 2000}, "100 %"},
+		{cct.Time{Nanos: 1000, Low: 0, High: 2001}, "unknown"},
+		{cct.Time{Nanos: 0, Low: 0, High: 5}, "unknown"},
+		{cct.Time{Nanos: 1000, Low: 0, High: math.Inf(1)}, "unknown"},
+	} {
+		if got := errorText(tt.time); got != tt.want {
+			t.Errorf("the error of %+v is %q, want %q", tt.time, got, tt.want)
 		}
 	}
 }

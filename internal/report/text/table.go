@@ -3,7 +3,6 @@ package text
 import (
 	"bufio"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -205,17 +204,17 @@ func shareText(part, whole float64) string {
 	return percentText(part / whole * 100)
 }
 
-// errorText returns the larger error of a time in percent of it.
+// errorText returns the larger error of a time in percent of it. Above 100 %, nothing is known
+// but the order of magnitude, at best.
 func errorText(t cct.Time) string {
 	off := t.Uncertainty()
 	if off == 0 {
 		return "0 %"
 	}
-	percent := off / t.Nanos * 100
-	if math.IsNaN(percent) || percent >= 999.5 {
-		return "> 999 %"
+	if !(off <= t.Nanos) { // also if one of them is not a number
+		return "unknown"
 	}
-	return percentText(percent)
+	return percentText(off / t.Nanos * 100)
 }
 
 func percentText(percent float64) string {

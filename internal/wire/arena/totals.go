@@ -91,6 +91,15 @@ func (t *Totals) Add(other *Totals) {
 	t.LowerBound = t.LowerBound || other.LowerBound
 }
 
+// Quantile returns a time that a share q of the timed calls did not exceed, and false if that is
+// unknown. It is never above Max, of which the histogram knows only the bucket.
+func (t *Totals) Quantile(q float64) (nanos float64, isKnown bool) {
+	if t.Spread == nil || t.Spread.Count() == 0 {
+		return 0, false
+	}
+	return min(t.Spread.Quantile(q), float64(t.Max)), true
+}
+
 // Since returns what was counted after an earlier reading, which may be nil. Calls that run now
 // are all included.
 func (t *Totals) Since(earlier *Totals) *Totals {

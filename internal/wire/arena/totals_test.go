@@ -246,6 +246,19 @@ func hookBucket(nanos uint64) int {
 	return min(8*octave+int(nanos), layoutSpreadBuckets-1)
 }
 
+func TestNoQuantileExceedsTheLongestCall(t *testing.T) {
+	if got, isKnown := new(Totals).Quantile(0.99); isKnown {
+		t.Errorf("a quantile of no calls is %v", got)
+	}
+	for nanos := uint64(1); nanos < 1<<40; nanos = nanos*9/8 + 1 {
+		totals := Totals{Max: nanos, Spread: &Spread{}}
+		totals.Spread.Record(nanos)
+		if got, isKnown := totals.Quantile(0.99); !isKnown || got > float64(nanos) {
+			t.Errorf("the quantile of one call of %d ns is %v, known: %v", nanos, got, isKnown)
+		}
+	}
+}
+
 func TestQuantilesAreThoseOfTheTimes(t *testing.T) {
 	random := rand.New(rand.NewSource(1))
 	for _, count := range []int{1, 2, 3, 10, 1000, 20_000} {

@@ -34,6 +34,11 @@ function mean(ns) {
 	return ns < belowClock ? "<" + space + belowClock + space + "ns" : nanos(ns);
 }
 
+// within returns the error of a time. Above 100 %, the time is unknown.
+function within(ns, error) {
+	return "±" + space + (error <= ns ? nanos(error) : "unknown");
+}
+
 function count(n) {
 	return String(n).replace(/\B(?=(\d{3})+$)/g, ",");
 }

@@ -43,7 +43,7 @@ class MethodPanel {
 		const list = make("dl", "figures");
 		const whole = tree.total > 0 ? tree.total : 1;
 		const facts = [
-			["Self", !isTimed(sum) ? "–" : `${selfText(sum)} ± ${nanos(selfError(sum))} · ${share(sum.self / whole)}`],
+			["Self", !isTimed(sum) ? "–" : `${selfText(sum)} ${within(sum.self, selfError(sum))} · ${share(sum.self / whole)}`],
 			["Total", `${totalText(sum)} · ${share(sum.total / whole)}`],
 			["Calls", callsText(sum, this.methods[sum.method]) + (sum.threw > 0 ? ` · ${count(sum.threw)} threw` : "")],
 			["Timed", { exact: "every call", sampled: `${count(sum.timed)} calls, at random`, counted: "none: its time is included in that of its callers", unknown: "none: its time is unknown", stacks: "by sampled stacks" }[kindOf(sum)]],

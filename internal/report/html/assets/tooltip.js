@@ -24,7 +24,7 @@ function factsOf(node, tree, method) {
 	const facts = [
 		["Calls", callText(node, method), node.threw > 0 ? `${count(node.threw)} threw` : ""],
 		["Total", totalText(node), share(node.total / whole)],
-		["Self", selfText(node), isTimed(node) ? `± ${nanos(selfError(node))} · ${share(node.self / whole)}` : ""],
+		["Self", selfText(node), isTimed(node) ? `${within(node.self, selfError(node))} · ${share(node.self / whole)}` : ""],
 		["Mean", meanText(node), isTimed(node) && node.calls > 0 ? `self ${mean(node.self / node.calls)}` : ""],
 	];
 	if (node.max > 0) facts.push(["Longest", nanos(node.max), ""]);

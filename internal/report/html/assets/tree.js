@@ -162,5 +162,5 @@ function waitText(node) {
 }
 
 function errorText(node) {
-	return !isTimed(node) ? "–" : "±" + space + nanos(selfError(node));
+	return !isTimed(node) ? "–" : within(node.self, selfError(node));
 }

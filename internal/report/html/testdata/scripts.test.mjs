@@ -48,6 +48,8 @@ test("figures are written as the page's text has them", () => {
 		assert.equal(page[rule](given).replaceAll("\u00a0", " "), written, `${rule} of ${given}`);
 	}
 	assert.equal(page.nanos(Infinity), "∞");
+	assert.equal(page.within(1000, 200), "±\u00a0200\u00a0ns");
+	assert.equal(page.within(1000, 1001), "±\u00a0unknown");
 });
 
 test("descriptors read as a programmer writes them", () => {
