@@ -35,9 +35,10 @@ type namedClasses struct {
 // A loadedClass is a class that the JVM has loaded.
 type loadedClass struct {
 	handle, loader uint32
-	name           string // internal
-	file           []byte // its class file; nil where its loader finds none
-	reason         string // why it gets no hooks; "" where it may
+	name           string   // internal
+	file           []byte   // its class file; nil where its loader finds none
+	supers         []string // without a file: its superclass and interfaces
+	reason         string   // why it gets no hooks; "" where it may
 	mode           classMode
 	isKnown        bool // Prefetch or Survey has looked for its file, or it was shown while it loaded
 }
@@ -307,7 +308,7 @@ func postpone(classes map[string]*pendingClass, done []*loadedClass, now time.Ti
 type LoadedClass = universe.Loaded
 
 func (c *loadedClass) export() LoadedClass {
-	return LoadedClass{Name: c.name, Loader: c.loader, File: c.file, Reason: c.reason}
+	return LoadedClass{Name: c.name, Loader: c.loader, File: c.file, Reason: c.reason, Supers: c.supers}
 }
 
 // prefetch gets class files: see Look.Prefetch. It returns those that it did not have.
@@ -495,9 +496,11 @@ func (s *Session) fetch(ctx context.Context, classes []*loadedClass, visit func(
 	if len(handles) == 0 {
 		return nil
 	}
-	err := s.peer.Fetch(ctx, handles, func(handle uint32, file []byte, _ string) {
+	defer s.progress.begin("reading class files", len(handles))()
+	err := s.peer.Fetch(ctx, handles, func(handle uint32, file []byte, supers []string) {
+		s.progress.add()
 		c := byHandle[handle]
-		c.file = slices.Clone(file)
+		c.file, c.supers = slices.Clone(file), supers
 		visit(c)
 	})
 	if err != nil {

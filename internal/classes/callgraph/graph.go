@@ -120,6 +120,21 @@ func (g *Graph) Add(data []byte) (Expansion, error) {
 	return g.reach.take(), nil
 }
 
+// AddProxy adds a class that was made at run time and has no file, by the names of its superclass and
+// its interfaces, which must have been added before. Its methods call what decides about calls of such
+// objects. AddProxy reports whether it knows this kind of class.
+func (g *Graph) AddProxy(name string, supers []string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	i := slices.IndexFunc(supers, func(super string) bool { _, is := deciders[super]; return is })
+	if i < 0 {
+		return false
+	}
+	g.reach.react(change{class: g.hierarchy.addProxy(name, supers, deciders[supers[i]])})
+	g.reach.take()
+	return true
+}
+
 // Has reports whether a class is mirrored.
 func (g *Graph) Has(class string) bool {
 	g.mu.Lock()
@@ -224,6 +239,9 @@ type Target struct {
 	// ByLambda reports that the call goes through the object of a lambda or method
 	// reference: it names the functional interface.
 	ByLambda bool
+	// ByProxy reports that the call goes through an object of a class that was made at run
+	// time, and that the target may be what decides about such calls.
+	ByProxy bool
 }
 
 // Targets returns all methods that a direct call may reach, in order of names: methods
@@ -234,24 +252,29 @@ func (g *Graph) Targets(call DirectCall, caller classfile.MethodRef) []Target {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	h := g.hierarchy
-	found := make(map[methodID]bool) // and whether a lambda stands between
+	type step struct {
+		call    callID
+		byProxy bool // what it goes through; a lambda otherwise, except for the first
+	}
+	found := make(map[methodID]Target)
 	var abstract []methodID
 	followed := map[callID]bool{call.id: true}
-	calls := []callID{call.id}
+	calls := []step{{call: call.id}}
 	for i := 0; i < len(calls); i++ {
-		h.targets(&h.calls[calls[i]], func(id methodID) bool {
+		byProxy := calls[i].byProxy
+		h.targets(&h.calls[calls[i].call], func(id methodID) bool {
 			m := &h.methods[id]
 			switch {
 			case h.classes[m.class].lambda:
 				for _, inner := range m.calls {
 					if !followed[inner] && !h.hasBegun(inner, m.class) {
 						followed[inner] = true
-						calls = append(calls, inner)
+						calls = append(calls, step{inner, byProxy || h.classes[m.class].proxy})
 					}
 				}
 			case m.code || m.native:
-				if before, known := found[id]; !known || before {
-					found[id] = i > 0
+				if before, known := found[id]; !known || before.ByLambda || before.ByProxy {
+					found[id] = Target{ByLambda: i > 0 && !byProxy, ByProxy: byProxy}
 				}
 			default:
 				abstract = append(abstract, id)
@@ -265,8 +288,9 @@ func (g *Graph) Targets(call DirectCall, caller classfile.MethodRef) []Target {
 		}
 	}
 	var targets []Target
-	for id, byLambda := range found {
-		targets = append(targets, Target{h.named(id), byLambda})
+	for id, target := range found {
+		target.MethodRef = h.named(id)
+		targets = append(targets, target)
 	}
 	if len(found) == 0 && len(abstract) > 0 {
 		targets = append(targets, Target{MethodRef: h.named(abstract[0])})

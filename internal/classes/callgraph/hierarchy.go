@@ -26,7 +26,8 @@ const objectName = "java/lang/Object"
 type class struct {
 	name     string
 	skipped  bool
-	lambda   bool // stands for a lambda: its methods are the calls it makes
+	lambda   bool // stands for a lambda or a proxy: its methods are the calls it makes
+	proxy    bool
 	versions []([sha256.Size]byte)
 	supers   []classID // superclass and interfaces of all versions
 	subs     []classID // the inverse
@@ -317,6 +318,34 @@ func (h *hierarchy) addLambda(maker classID, l *draftLambda, number int) classID
 		m.versions, m.selected, m.virtual, m.exposed = 1, 1, true, true
 		m.calls = union(m.calls, l.calls)
 	}
+	return id
+}
+
+// addProxy adds a class without a file whose methods all call a decider.
+func (h *hierarchy) addProxy(name string, supers []string, decider classfile.MethodRef) classID {
+	id := h.classNamed([]byte(name))
+	if h.classes[id].mirrored() {
+		return id
+	}
+	h.classes[id].lambda, h.classes[id].proxy = true, true
+	h.classes[id].versions = append(h.classes[id].versions, [sha256.Size]byte{})
+	for _, super := range supers {
+		h.inherit(id, h.classNamed([]byte(super)))
+	}
+	decided := h.call(virtual, h.classNamed([]byte(decider.Class)), h.signature([]byte(decider.Name), []byte(decider.Descriptor)))
+	for _, super := range h.supertypes(id) {
+		if super == id || super == h.object {
+			continue
+		}
+		for _, row := range slices.Clone(h.classes[super].methods) {
+			if h.methods[row.id].virtual {
+				m := &h.methods[h.declare(id, row.sig)]
+				m.versions, m.selected, m.virtual, m.exposed = 1, 1, true, true
+				m.calls = []callID{decided}
+			}
+		}
+	}
+	h.noteOpen(id)
 	return id
 }
 

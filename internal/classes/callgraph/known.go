@@ -56,6 +56,25 @@ var reflections = map[string]map[string]bool{
 	"java/util/ServiceLoader":       set("load", "loadInstalled", "iterator", "stream", "findFirst"),
 }
 
+// deciders are the methods that decide what calls of proxies do, by a supertype of all proxies of a
+// kind. Which class implements the method for a proxy, only its objects know.
+var deciders = map[string]classfile.MethodRef{
+	"java/lang/reflect/Proxy": {
+		Class: "java/lang/reflect/InvocationHandler", Name: "invoke",
+		Descriptor: "(Ljava/lang/Object;Ljava/lang/reflect/Method;[Ljava/lang/Object;)Ljava/lang/Object;",
+	},
+	"net/sf/cglib/proxy/Factory":              interceptor("net/sf/cglib/proxy/"),
+	"org/springframework/cglib/proxy/Factory": interceptor("org/springframework/cglib/proxy/"),
+}
+
+// interceptor is the method that intercepts the calls of CGLIB's proxies.
+func interceptor(in string) classfile.MethodRef {
+	return classfile.MethodRef{
+		Class: in + "MethodInterceptor", Name: "intercept",
+		Descriptor: "(Ljava/lang/Object;Ljava/lang/reflect/Method;[Ljava/lang/Object;L" + in + "MethodProxy;)Ljava/lang/Object;",
+	}
+}
+
 // polymorphic are the methods that take any arguments and call a handle.
 var polymorphic = map[string]map[string]bool{
 	"java/lang/invoke/MethodHandle": set("invoke", "invokeExact", "invokeBasic", "invokeWithArguments",

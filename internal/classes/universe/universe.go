@@ -17,10 +17,11 @@ import (
 
 // Loaded is a class that the JVM has loaded, as a session reports it.
 type Loaded struct {
-	Name   string // internal
-	Loader uint32 // number of its class loader in this session; 0 is the boot loader
-	File   []byte // its class file; nil where it is not known
-	Reason string // why it cannot have hooks; "" where it can
+	Name   string   // internal
+	Loader uint32   // number of its class loader in this session; 0 is the boot loader
+	File   []byte   // its class file; nil where it is not known
+	Reason string   // why it cannot have hooks; "" where it can
+	Supers []string // of a class whose file is not known, such as a proxy: its superclass and interfaces
 }
 
 // A Universe holds the loaded classes, as far as they are known. It is not safe for
@@ -43,9 +44,10 @@ type Universe struct {
 
 // A Class is a loaded class.
 type Class struct {
-	Name   string // internal
-	Loader int    // negative where the loader is not known
-	Reason string // why it cannot have hooks; "" where it can
+	Name   string   // internal
+	Loader int      // negative where the loader is not known
+	Reason string   // why it cannot have hooks; "" where it can
+	Supers []string // as in Loaded
 	Origin Origin
 
 	isGuessed bool   // the loader is a guess
@@ -104,7 +106,7 @@ func (u *Universe) Add(loaded Loaded) {
 		}
 		return
 	}
-	u.put(&Class{Name: loaded.Name, Loader: int(loaded.Loader), file: loaded.File, Reason: loaded.Reason})
+	u.put(&Class{Name: loaded.Name, Loader: int(loaded.Loader), file: loaded.File, Reason: loaded.Reason, Supers: loaded.Supers})
 }
 
 // Load adds a class that is loading.

@@ -176,3 +176,33 @@ func lookAtHeld(t *testing.T, p *jvmtest.Running) {
 		t.Error(err)
 	}
 }
+
+// TestProxies looks at a call of an interface that only a proxy implements. No loader has the
+// file of its class, and no class is redefined.
+func TestProxies(t *testing.T) {
+	for _, jdk := range jvmtest.JDKs(t) {
+		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
+			classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{"testdata/proxies/Proxied.java"}})
+			p := jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: []string{"-cp", classes, "proxies.Proxied"}})
+			p.Await(t, "served item 7")
+			found := lookAt(t, p, "proxies.Proxied.serve", nil)
+			var own *Node
+			for _, callee := range found.Roots[0].Callees {
+				if callee.Class == "proxies/Proxied$Answering" {
+					own = callee
+				}
+			}
+			switch {
+			case own == nil:
+				t.Errorf("the handler of the proxy is not among the callees %+v", found.Roots[0].Callees)
+			case own.Name != "invoke" || !own.Via[0].ByProxy || own.Via[0].ByLambda || own.Via[0].Declared.Name != "find":
+				t.Errorf("the handler is called %+v", own.Via)
+			case len(own.Callees) == 0 || own.Callees[0].Name != "answer":
+				t.Errorf("callees of the handler: %+v", own.Callees)
+			}
+			if found.Fileless != 0 {
+				t.Errorf("%d classes have no file, want none", found.Fileless)
+			}
+		})
+	}
+}

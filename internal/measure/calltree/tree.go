@@ -40,6 +40,7 @@ type Via struct {
 	// ByLambda says that the call reaches it by a lambda or method reference, which may
 	// have been made anywhere.
 	ByLambda bool
+	ByProxy  bool // likewise by a proxy
 }
 
 // A Stop says why the callees of a method are not at this place of the tree.
@@ -308,7 +309,7 @@ func (g *growth) expand(n *Node) {
 			g.tree.Cut += more
 		}
 		for _, target := range g.named(call, targets) {
-			via := Via{call.Kind, call.Declared, target.ByLambda}
+			via := Via{call.Kind, call.Declared, target.ByLambda, target.ByProxy}
 			child := at[target.MethodRef]
 			switch {
 			case child != nil:

@@ -46,6 +46,11 @@ func NewWorld(u *universe.Universe) *World {
 	for c := range u.All() {
 		w.add(c)
 	}
+	for c := range u.All() { // when their supertypes are known
+		if w.universe.File(c) == nil && w.graph.AddProxy(c.Name, c.Supers) && c.Loader != 0 {
+			w.fileless--
+		}
+	}
 	return w
 }
 

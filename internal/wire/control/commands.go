@@ -186,8 +186,8 @@ func (p *Peer) List(ctx context.Context) ([]Class, error) {
 const fetchBatch = 128
 
 // Fetch calls each with the class file of every class, once, in any order, on the caller's
-// goroutine. If a file is nil, reason says why there is none.
-func (p *Peer) Fetch(ctx context.Context, list []uint32, each func(handle uint32, file []byte, reason string)) error {
+// goroutine. If a file is nil, supers are the superclass and the interfaces of the class.
+func (p *Peer) Fetch(ctx context.Context, list []uint32, each func(handle uint32, file []byte, supers []string)) error {
 	list, _ = distinct(list)
 	for len(list) > 0 {
 		n := min(len(list), fetchBatch)
@@ -199,7 +199,7 @@ func (p *Peer) Fetch(ctx context.Context, list []uint32, each func(handle uint32
 	return nil
 }
 
-func (p *Peer) fetch(ctx context.Context, list []uint32, each func(uint32, []byte, string)) error {
+func (p *Peer) fetch(ctx context.Context, list []uint32, each func(uint32, []byte, []string)) error {
 	_, missing := distinct(list)
 	a, err := p.ask(ctx, KindFetch, list)
 	if err != nil {
@@ -228,9 +228,9 @@ func (p *Peer) fetch(ctx context.Context, list []uint32, each func(uint32, []byt
 		case one.Found && len(one.Bytes) == 0:
 			return p.reject(f.defect(ErrMalformed, "the class file is empty"))
 		case one.Found:
-			each(one.Handle, one.Bytes, "")
+			each(one.Handle, one.Bytes, nil)
 		default:
-			each(one.Handle, nil, oneLine(string(one.Bytes)))
+			each(one.Handle, nil, one.Supers)
 		}
 	}
 }

@@ -239,7 +239,7 @@ func (a *agent) echo(f frame) {
 	case KindFetch:
 		asked, _ := decode[[]uint32](f)
 		for _, handle := range asked {
-			a.send(KindOriginal, f.request, original{handle, true, []byte(fmt.Sprint(handle))})
+			a.send(KindOriginal, f.request, original{handle, true, []byte(fmt.Sprint(handle)), nil})
 		}
 		a.send(KindDone, f.request, nothing{})
 	case KindInstall:
@@ -281,7 +281,7 @@ func TestManyAtATime(t *testing.T) {
 			}
 		})
 		group.Go(func() {
-			err := p.Fetch(t.Context(), []uint32{n, n + 1}, func(handle uint32, file []byte, _ string) {
+			err := p.Fetch(t.Context(), []uint32{n, n + 1}, func(handle uint32, file []byte, _ []string) {
 				if string(file) != fmt.Sprint(handle) {
 					t.Errorf("fetch %d: %s", handle, file)
 				}

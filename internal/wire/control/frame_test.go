@@ -129,7 +129,7 @@ var samples = map[Kind]any{
 	KindRefused: "sonde count, process 4711", KindPing: nothing{}, KindDone: nothing{},
 	KindFailed: "no", KindMap: mapping{"/tmp/a", 1 << 40, 3}, KindList: nothing{},
 	KindClasses: classes{true, []Class{{1, 0, Modifiable, "java.lang.Object"}, {2, 1, Interface, "ä.B"}}},
-	KindFetch:   []uint32{1, 2, 1 << 31}, KindOriginal: original{7, true, []byte{0xca, 0xfe}}, KindSees: []uint32{},
+	KindFetch:   []uint32{1, 2, 1 << 31}, KindOriginal: original{7, false, []byte{0xca, 0xfe}, []string{"java/lang/reflect/Proxy", "a/B"}}, KindSees: []uint32{},
 	KindSeen: []sight{{1, ""}, {2, "it does not delegate"}}, KindInstall: []uint32{9},
 	KindInstalled: Installed{1 << 63, []uint32{4}, "VerifyError"}, KindProbes: []uint64{1, 1 << 63}, KindSwitch: []uint64{3},
 	KindWatches: Watches{true, []uint64{1 << 63, 2}, []Anchor{{"a/Ä.b()V", 3}}, []string{"a/B.c()V", ""}},

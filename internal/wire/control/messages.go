@@ -7,7 +7,7 @@ import "time"
 // lists all of them.
 
 // Protocol is the version of the protocol that this package speaks.
-const Protocol = 1
+const Protocol = 2
 
 // maxHello bounds the bytes read from a caller that has not proven itself.
 const maxHello = 4 << 10
@@ -65,6 +65,7 @@ type original struct {
 	Handle uint32
 	Found  bool
 	Bytes  []byte // the class file, or the reason why there is none
+	Supers []string
 }
 
 type sight struct {

@@ -202,11 +202,11 @@ func TestCommands(t *testing.T) {
 			func(ctx context.Context, p *Peer) (any, error) { return p.List(ctx) }},
 		{KindSees, []uint32{1, 2}, []reply{{KindSeen, []sight{{2, ""}, {1, "isolated"}}}}, map[uint32]string{1: "isolated", 2: ""},
 			func(ctx context.Context, p *Peer) (any, error) { return p.Sees(ctx, []uint32{1, 2}) }},
-		{KindFetch, []uint32{1, 2}, []reply{{KindOriginal, original{2, true, []byte("file")}}, {KindOriginal, original{1, false, []byte("why")}}, {KindDone, nothing{}}},
-			map[uint32]string{1: "why", 2: "file"},
+		{KindFetch, []uint32{1, 2}, []reply{{KindOriginal, original{2, true, []byte("file"), nil}}, {KindOriginal, original{1, false, []byte("why"), []string{"a/B", "c/D"}}}, {KindDone, nothing{}}},
+			map[uint32]string{1: "a/B c/D", 2: "file"},
 			func(ctx context.Context, p *Peer) (any, error) {
 				got := map[uint32]string{}
-				err := p.Fetch(ctx, []uint32{1, 2}, func(handle uint32, file []byte, reason string) { got[handle] += string(file) + reason })
+				err := p.Fetch(ctx, []uint32{1, 2}, func(handle uint32, file []byte, supers []string) { got[handle] += string(file) + strings.Join(supers, " ") })
 				return got, err
 			}},
 	} {
@@ -270,7 +270,7 @@ func TestFetchIsBatched(t *testing.T) {
 			t.Errorf("%d handles, %v", len(asked), err)
 		}
 		for _, handle := range asked {
-			a.send(KindOriginal, f.request, original{handle, true, []byte{1}})
+			a.send(KindOriginal, f.request, original{handle, true, []byte{1}, nil})
 		}
 		a.send(KindDone, f.request, nothing{})
 	})
@@ -280,7 +280,7 @@ func TestFetchIsBatched(t *testing.T) {
 		list = append(list, handle+1, handle+1)
 		want[handle+1] = 1
 	}
-	if err := p.Fetch(t.Context(), list, func(handle uint32, _ []byte, _ string) { got[handle]++ }); err != nil || !maps.Equal(got, want) {
+	if err := p.Fetch(t.Context(), list, func(handle uint32, _ []byte, _ []string) { got[handle]++ }); err != nil || !maps.Equal(got, want) {
 		t.Errorf("%d of %d classes, %v", len(got), len(want), err)
 	}
 }
@@ -291,7 +291,7 @@ func TestMisbehaviourEndsTheSession(t *testing.T) {
 	sees := func(ctx context.Context, p *Peer) error { _, err := p.Sees(ctx, []uint32{1, 2}); return err }
 	install := func(ctx context.Context, p *Peer) error { _, err := p.Install(ctx, []uint32{1}); return err }
 	fetch := func(ctx context.Context, p *Peer) error {
-		return p.Fetch(ctx, []uint32{1, 2}, func(uint32, []byte, string) {})
+		return p.Fetch(ctx, []uint32{1, 2}, func(uint32, []byte, []string) {})
 	}
 	for name, tt := range map[string]struct {
 		call   func(context.Context, *Peer) error
@@ -317,8 +317,8 @@ func TestMisbehaviourEndsTheSession(t *testing.T) {
 		"sees one twice":   {sees, func(a *agent, n uint32) { a.send(KindSeen, n, []sight{{1, ""}, {1, ""}}) }, ErrOutOfTurn},
 		"gone, not asked":  {install, func(a *agent, n uint32) { a.send(KindInstalled, n, Installed{Gone: []uint32{3}}) }, ErrOutOfTurn},
 		"fetches too few":  {fetch, func(a *agent, n uint32) { a.send(KindDone, n, nothing{}) }, ErrOutOfTurn},
-		"fetches another":  {fetch, func(a *agent, n uint32) { a.send(KindOriginal, n, original{3, true, []byte{1}}) }, ErrOutOfTurn},
-		"an empty class":   {fetch, func(a *agent, n uint32) { a.send(KindOriginal, n, original{1, true, nil}) }, ErrMalformed},
+		"fetches another":  {fetch, func(a *agent, n uint32) { a.send(KindOriginal, n, original{3, true, []byte{1}, nil}) }, ErrOutOfTurn},
+		"an empty class":   {fetch, func(a *agent, n uint32) { a.send(KindOriginal, n, original{1, true, nil, nil}) }, ErrMalformed},
 		"done with more":   {fetch, func(a *agent, n uint32) { a.send(KindDone, n, "") }, ErrMalformed},
 		"odd transform":    {list, func(a *agent, n uint32) { a.send(KindTransform, n, Transform{}) }, ErrOutOfTurn},
 		"transform 0":      {list, func(a *agent, _ uint32) { a.send(KindTransform, 0, Transform{}) }, ErrOutOfTurn},

@@ -26,6 +26,7 @@ final class LoaderQuestions {
     void fetch(int request, int handle, Outgoing outgoing, Lease lease) {
         Frame reply = new Frame(Kind.ORIGINAL, request).u32(handle);
         Class<?> asked = classes.handles.get(handle);
+        boolean isFound = false;
         try {
             byte[] file = asked == null ? null : ask(asked, new Resource(asked));
             if (file == null || file.length == 0) {
@@ -34,11 +35,26 @@ final class LoaderQuestions {
                 reply.u8(0).string("the class file that its loader returns is too large");
             } else {
                 reply.u8(1).bytes(file);
+                isFound = true;
             }
         } catch (Refusal refusal) {
             reply.u8(0).string(refusal.getMessage());
         }
+        supertypes(isFound ? null : asked, reply);
         outgoing.put(reply, lease);
+    }
+
+    /** Adds the names of the superclass and the interfaces of a class without a file, such as a proxy. */
+    private static void supertypes(Class<?> asked, Frame reply) {
+        Class<?> superclass = asked == null ? null : asked.getSuperclass();
+        Class<?>[] interfaces = asked == null ? new Class<?>[0] : asked.getInterfaces();
+        reply.u32(interfaces.length + (superclass == null ? 0 : 1));
+        if (superclass != null) {
+            reply.string(Classes.internalName(superclass));
+        }
+        for (Class<?> one : interfaces) {
+            reply.string(Classes.internalName(one));
+        }
     }
 
     /** Returns the reason why the loader of a class cannot find the hooks, or "". */

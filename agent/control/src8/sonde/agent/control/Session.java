@@ -10,7 +10,7 @@ import java.util.Properties;
  * and one carries out the commands in order and ends the session.
  */
 final class Session {
-    static final int PROTOCOL = 1;
+    static final int PROTOCOL = 2;
     private static final long WRITE_LOOK_MILLIS = 500;
     private static final long WORK_LOOK_MILLIS = 500;
     private static final long PARTING_MILLIS = 2000;
