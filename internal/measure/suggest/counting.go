@@ -87,7 +87,10 @@ func (o *observer) span(ctx context.Context, candidates []*Candidate, long time.
 	if err != nil {
 		return nil, err
 	}
-	if err := o.pause(ctx, long); err != nil {
+	switch err := o.pause(ctx, long); {
+	case err != nil && ctx.Err() != nil:
+		o.isCut = true // what was counted so far is kept
+	case err != nil:
 		return nil, err
 	}
 	after, err := o.read(candidates)
@@ -99,6 +102,7 @@ func (o *observer) span(ctx context.Context, candidates []*Candidate, long time.
 		return nil, err
 	}
 	since := begun.Until(now)
+	o.counted += since.Elapsed
 	for one, t := range after {
 		was := before[one]
 		after[one] = tally{t.calls - was.calls, t.timed - was.timed, t.nanos - was.nanos, since.Elapsed, since.Rest}
@@ -154,6 +158,7 @@ func (o *observer) countPicked(ctx context.Context, long time.Duration) error {
 
 // take sets the rates and costs of candidates by what was counted.
 func (o *observer) take(ctx context.Context, counted, latest tallies) error {
+	ctx = context.WithoutCancel(ctx)
 	inner, err := o.session.ClockCost(ctx)
 	if err != nil {
 		return err
@@ -198,6 +203,9 @@ func (o *observer) glance(ctx context.Context) (tallies, error) {
 			one.flags = 0
 		}
 	}
+	if o.isCut {
+		return nil, ctx.Err() // too short to show anything
+	}
 	longer, err := o.span(ctx, o.picked, longGlance)
 	if err != nil {
 		return nil, err
@@ -211,8 +219,8 @@ func (o *observer) glance(ctx context.Context) (tallies, error) {
 }
 
 // setModes decides what the hook of each candidate does after a glance, the rarest first:
-// time calls while that fits the budget, count them while that costs no more than twice
-// the budget, or nothing. The budget is a part of a processor.
+// time calls while that fits the budget, then count them, or nothing. The budget is a part of
+// a processor.
 func setModes(candidates []*Candidate, glanced tallies, probe overhead.ProbeCost, budget float64) {
 	sorted := slices.Clone(candidates)
 	slices.SortStableFunc(sorted, func(a, b *Candidate) int { return cmp.Compare(glanced[a].rate(), glanced[b].rate()) })
@@ -225,7 +233,7 @@ func setModes(candidates []*Candidate, glanced tallies, probe overhead.ProbeCost
 		case spent+timing <= allowed:
 			one.flags = timeCalls
 			spent += timing
-		case spent+counting <= 2*allowed:
+		case spent+counting <= allowed:
 			one.flags = countCalls
 			spent += counting
 		default:
@@ -234,11 +242,12 @@ func setModes(candidates []*Candidate, glanced tallies, probe overhead.ProbeCost
 	}
 }
 
-// untilSteady counts for a time, and longer until the program is as fast as it will be. It
-// returns what was counted in all, and in the last slice.
+// untilSteady counts for a time, and longer until the program is as fast as it will be, or the user
+// ends it. It returns what was counted in all, and in the last slice.
 func (o *observer) untilSteady(ctx context.Context, candidates []*Candidate, long time.Duration) (all, latest tallies, err error) {
 	all = make(tallies, len(candidates))
-	for s := (steadiness{long: long}); !s.isOver(); {
+	s := steadiness{long: long, most: long + o.patience()}
+	for !s.isOver() && !o.isCut {
 		latest, err = o.span(ctx, candidates, long/slicesPerCount)
 		if err != nil {
 			return nil, nil, err
@@ -251,12 +260,12 @@ func (o *observer) untilSteady(ctx context.Context, candidates []*Candidate, lon
 		}
 		s.add(sum)
 	}
+	o.waited += max(0, s.took-long)
 	return all, latest, nil
 }
 
 const (
 	slicesPerCount = 4
-	maxCounting    = 4   // how many times as long to count at most
 	faster         = 1.1 // a pace that is no faster than this is the same
 	calmSlices     = 2   // that are no faster: one may be by chance
 )
@@ -266,6 +275,7 @@ const (
 // slow code makes few calls.
 type steadiness struct {
 	long time.Duration // asked for
+	most time.Duration
 	took time.Duration
 	pace float64 // the highest so far
 	calm int     // slices in a row that were no faster
@@ -282,12 +292,15 @@ func (s *steadiness) add(slice tally) {
 }
 
 func (s *steadiness) isOver() bool {
-	return s.took >= s.long && s.calm >= calmSlices || s.took >= maxCounting*s.long
+	return s.took >= s.long && s.calm >= calmSlices || s.took >= s.most
 }
 
 // settle waits until code that got hooks is compiled again, for a bounded time.
 func (o *observer) settle(ctx context.Context) error {
-	return overhead.ForSuggest.Wait(o.session.Read, func(d time.Duration) error { return o.pause(ctx, d) })
+	rule, began := overhead.ForSuggest, time.Now()
+	rule.Limit = min(rule.Limit, o.patience())
+	defer func() { o.waited += time.Since(began) }()
+	return rule.Wait(o.session.Read, func(d time.Duration) error { return o.pause(ctx, d) })
 }
 
 // pause lets time pass, unless the session or the context ends.

@@ -54,7 +54,7 @@ func TestSteadiness(t *testing.T) {
 		"faster for ever":       {[]uint64{1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536}, 16},
 		"slower does not count": {[]uint64{1000, 500, 900}, 4},
 	} {
-		s := steadiness{long: 4 * time.Second}
+		s := steadiness{long: 4 * time.Second, most: 16 * time.Second}
 		slices := 0
 		for ; !s.isOver(); slices++ {
 			s.add(tally{calls: tt.calls[min(slices, len(tt.calls)-1)], over: time.Second, cpu: time.Second})

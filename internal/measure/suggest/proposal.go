@@ -32,8 +32,11 @@ type Proposal struct {
 	Use      float64 // processors that the program used
 	Samples  int
 	Sampled  time.Duration
-	Counted  int    // candidates whose calls were counted
-	Bias     string // how samples are biased; "" if they are not
+	Counted  int           // candidates whose calls were counted
+	Took     time.Duration // of counting
+	Waited   time.Duration // until there were enough samples, and code with hooks was compiled again
+	IsCut    bool          // the user has ended it while calls were counted
+	Bias     string        // how samples are biased; "" if they are not
 
 	Choices []Choice
 	Left    []Part // the methods above most samples that are not proposed
@@ -57,7 +60,7 @@ const (
 func (o *observer) propose() *Proposal {
 	p := &Proposal{
 		PID: o.PID, JDK: o.jdk, Main: o.main, Budget: o.Budget, Use: o.look.use, Samples: o.look.table.Samples, Sampled: o.look.took,
-		Counted: len(o.picked), Bias: o.look.bias, Read: len(o.code.classes),
+		Counted: len(o.picked), Took: o.counted, Waited: o.waited, IsCut: o.isCut, Bias: o.look.bias, Read: len(o.code.classes),
 	}
 	p.Choices = choose(o.look.paths, o.rehearsed, o.limits())
 	chosen := make(map[classfile.MethodRef]bool)

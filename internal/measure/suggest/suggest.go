@@ -32,6 +32,7 @@ type Options struct {
 	session.Settings
 
 	For    time.Duration // how long to observe: samples for the greater part, then counts
+	Settle time.Duration // how much longer that may take in all, until there are enough samples and code with hooks is compiled again
 	Budget float64       // part of the program's processor time that the probes may take
 	Most   int           // how many methods are proposed at most
 
@@ -40,7 +41,9 @@ type Options struct {
 }
 
 // Defaults returns the options that suit most programs.
-func Defaults() Options { return Options{For: 20 * time.Second, Budget: 0.02, Most: 40} }
+func Defaults() Options {
+	return Options{For: 20 * time.Second, Settle: 20 * time.Second, Budget: 0.02, Most: 40}
+}
 
 // samplingPart is the part of the time in which samples are taken; calls are counted in
 // the rest.
@@ -99,7 +102,13 @@ type observer struct {
 	jdk       string
 	main      string
 	probe     overhead.ProbeCost
+	waited    time.Duration // of Settle
+	counted   time.Duration
+	isCut     bool // the user has ended it while calls were counted
 }
+
+// patience returns how much longer the observation may take.
+func (o *observer) patience() time.Duration { return max(0, o.Settle-o.waited) }
 
 // Run observes a JVM and proposes probes.
 func Run(ctx context.Context, options Options) (*Proposal, error) {
@@ -158,12 +167,8 @@ func (o *observer) checkFree(ctx context.Context) error {
 	return err
 }
 
-const (
-	// fewSamples are not enough: a program that runs now and then is sampled up to longLook
-	// times as long.
-	fewSamples = 200
-	longLook   = 2
-)
+// fewSamples are not enough: a program that runs now and then is sampled longer.
+const fewSamples = 200
 
 // sample observes the program without changing it.
 func (o *observer) sample(ctx context.Context) (err error) {
@@ -174,13 +179,13 @@ func (o *observer) sample(ctx context.Context) (err error) {
 	o.main = o.look.sampler.JVM().Main
 	o.enter(Sampling)
 	sampling, _ := o.Parts()
-	for range longLook {
-		o.look.deadline = time.Time{}
-		if err := o.look.follow(ctx, sampling, nil); err != nil || o.look.table.Samples >= fewSamples {
-			return err
-		}
+	if err := o.look.follow(ctx, sampling, nil); err != nil || o.look.table.Samples >= fewSamples {
+		return err
 	}
-	return nil
+	longer := min(sampling, o.patience())
+	o.waited += longer
+	o.look.deadline = time.Time{}
+	return o.look.follow(ctx, longer, nil)
 }
 
 func (o *observer) open(ctx context.Context, stage Stage) (err error) {
@@ -316,6 +321,12 @@ func (o *observer) count(ctx context.Context) (err error) {
 			one.Measured = false
 			o.left[one.MethodRef] = "its hook could not be installed"
 		}
+	}
+	if o.isCut {
+		for _, choice := range choose(o.look.paths, o.picked, o.limits()) {
+			o.rehearsed = append(o.rehearsed, choice.Candidate)
+		}
+		return nil
 	}
 	return o.rehearse(ctx, counting/2)
 }
