@@ -245,7 +245,9 @@ func (c *hotCommand) run(ctx context.Context) error {
 // read shows what a recording contains.
 func (c *hotCommand) read(ctx context.Context) error {
 	all := hotspots.NewCollection()
-	recording, err := jfr.ReadFile(ctx, c.recording, c.Waiting, func(samples []jfr.Sample) { all.Add(time.Time{}, samples, 0, nil) })
+	recording, err := jfr.ReadFile(ctx, c.recording, c.Waiting, func(samples []jfr.Sample) {
+		all.Add(time.Time{}, slices.DeleteFunc(samples, func(s jfr.Sample) bool { return s.Thread != nil && s.Thread.IsSondes() }), 0, nil)
+	})
 	if err != nil {
 		return err
 	}

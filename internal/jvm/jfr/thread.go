@@ -65,6 +65,9 @@ func (t *Thread) IsOfProgram() bool {
 	return t.Kind() == ProgramThread && !slices.ContainsFunc(idleThreads, func(prefix string) bool { return strings.HasPrefix(t.Name, prefix) })
 }
 
+// IsSondes reports whether a thread belongs to Sonde's agent, which no result describes.
+func (t *Thread) IsSondes() bool { return strings.HasPrefix(t.Name, "sonde-") }
+
 // A Wait is what a thread waits for.
 type Wait string
 

@@ -198,7 +198,7 @@ func (k *kernelSamples) add(found []jfr.Sample, lost int) {
 
 func (k *kernelSamples) sample(s *perfevents.Sample) (jfr.Sample, bool) {
 	thread := k.threads.find(s.TID)
-	if isSondesThread(thread.Name) {
+	if thread.IsSondes() {
 		return jfr.Sample{}, false
 	}
 	stack := &jfr.Stack{}
@@ -227,7 +227,8 @@ func (k *kernelSamples) sample(s *perfevents.Sample) (jfr.Sample, bool) {
 func (k *kernelSamples) waits(now time.Time) (found []jfr.Sample) {
 	before := k.threads.clock.read()
 	for _, t := range k.threads.list(now) {
-		if isSondesThread(t.Name) || k.threads.runs(&t) {
+		thread := k.threads.named(&t)
+		if thread.IsSondes() || k.threads.runs(&t) {
 			continue
 		}
 		frames, end := k.walker.WalkWaiting(&t)
@@ -236,7 +237,7 @@ func (k *kernelSamples) waits(now time.Time) (found []jfr.Sample) {
 			continue
 		}
 		stack := &jfr.Stack{Frames: frames, Truncated: end == hotspot.TooDeep || end == hotspot.InHeap, Broken: end == hotspot.UnknownCode}
-		sample := jfr.Sample{At: now, Source: jfr.WallClock, Wait: stack.WaitIn(), Thread: k.threads.named(&t), Stack: stack}
+		sample := jfr.Sample{At: now, Source: jfr.WallClock, Wait: stack.WaitIn(), Thread: thread, Stack: stack}
 		if end == hotspot.InHeap || isCarried(stack) {
 			sample.Thread = jfr.VirtualThreads
 		}
@@ -260,9 +261,6 @@ func (k *kernelSamples) waits(now time.Time) (found []jfr.Sample) {
 	}
 	return found
 }
-
-// isSondesThread reports whether a thread belongs to Sonde's agent.
-func isSondesThread(name string) bool { return strings.HasPrefix(name, "sonde-") }
 
 // isCarried reports whether a stack is that of a virtual thread, on the stack of another.
 func isCarried(stack *jfr.Stack) bool {

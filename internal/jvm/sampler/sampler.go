@@ -227,6 +227,7 @@ func (s *Sampler) Poll(ctx context.Context) (Batch, error) {
 	if s.account {
 		b.Samples = append(b.Samples, s.clock.account(b.At, b.Times)...)
 	}
+	b.Samples = slices.DeleteFunc(b.Samples, func(s jfr.Sample) bool { return s.Thread != nil && s.Thread.IsSondes() })
 	ended := isGone(err) || errors.Is(err, ErrEnded)
 	if b.At.Sub(s.checked) >= aliveEvery {
 		s.checked = b.At
