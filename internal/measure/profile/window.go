@@ -22,6 +22,7 @@ type window struct {
 	began   time.Time
 	at      int64                            // the target's clock
 	threads map[uint32]map[uint32]arena.Node // by the thread's root, then by node
+	settled bool                             // the program ran as before when it began
 }
 
 const (
@@ -40,6 +41,12 @@ func (w *window) open(r *run) error {
 	return nil
 }
 
+// isEnough reports whether the window covers enough of a run that began at some time.
+func (w *window) isEnough(began, now time.Time) bool {
+	open := now.Sub(w.began)
+	return w.threads != nil && open >= minWindow && open.Seconds() >= minPart*now.Sub(began).Seconds()
+}
+
 // A view is the part of a run that figures cover.
 type view struct {
 	began, read time.Time
@@ -51,14 +58,17 @@ type view struct {
 // nothing is left out.
 func (w *window) narrow(r *run, threads []arena.Thread, read time.Time) view {
 	open := read.Sub(w.began)
-	settled := r.pace != nil && open >= overhead.SettleInterval // the time before describes another program
-	if w.threads == nil || !settled && (open < minWindow || open.Seconds() < minPart*read.Sub(r.began).Seconds()) {
+	settled := w.threads != nil && w.settled && r.pace != nil && open >= overhead.SettleInterval // the time before describes another program
+	if !settled && !w.isEnough(r.began, read) {
 		return view{began: r.began, read: read}
 	}
 	w.subtract(threads)
-	why := "after the JVM had recompiled the code that was discarded for the hooks"
-	if r.budget != nil {
+	why := "after the hooks of the methods called so far were in"
+	switch {
+	case r.budget != nil:
 		why = "in which the same hooks were on"
+	case w.settled:
+		why = "after the JVM had recompiled the code that was discarded for the hooks"
 	}
 	return view{began: w.began, read: read, since: w.at, note: fmt.Sprintf("figures cover the last %v, %s; the first %v are left out",
 		open.Round(100*time.Millisecond), why, w.began.Sub(r.began).Round(100*time.Millisecond))}
@@ -147,10 +157,13 @@ func (s *settler) look() error {
 		if s.run.pace != nil {
 			s.run.pace.Changed()
 		}
-		if wasOpen {
-			s.run.window.threads = nil // figures cover the whole run until it is opened again
+		// Calls before a hook was in are missing. So figures begin when late hooks are in, unless most
+		// of the others have been in for long.
+		if len(s.run.hookedAt) == 0 || s.run.window.isEnough(s.run.began, now.At) {
+			return nil
 		}
-		return nil
+		s.run.window.settled = false
+		return s.run.window.open(s.run)
 	}
 	if wasOpen || since.Elapsed <= 0 || s.add(since) != overhead.Settled {
 		return nil
@@ -160,6 +173,7 @@ func (s *settler) look() error {
 		calls, _ := s.run.rootCalls()
 		return calls, s.run.session.Err()
 	})
+	s.run.window.settled = true
 	return s.run.window.open(s.run)
 }
 

@@ -74,6 +74,30 @@ func TestAViewIsWhatFiguresCover(t *testing.T) {
 	}
 }
 
+// TestAWindowMayBeEnough checks from when on late hooks do not begin the window again.
+func TestAWindowMayBeEnough(t *testing.T) {
+	now := time.Now()
+	for _, tt := range []struct {
+		open, run time.Duration
+		isOpen    bool
+		want      bool
+	}{
+		{10 * time.Second, 20 * time.Second, true, true},
+		{10 * time.Second, 20 * time.Second, false, false},
+		{time.Second, 2 * time.Second, true, false}, // shorter than minWindow
+		{4 * time.Second, 20 * time.Second, true, false},
+		{5 * time.Second, 20 * time.Second, true, true},
+	} {
+		w := window{began: now.Add(-tt.open)}
+		if tt.isOpen {
+			w.threads = map[uint32]map[uint32]arena.Node{}
+		}
+		if got := w.isEnough(now.Add(-tt.run), now); got != tt.want {
+			t.Errorf("open for %v of %v: %v, want %v", tt.open, tt.run, got, tt.want)
+		}
+	}
+}
+
 // TestOffIsNotZeroCalls checks that hooks that were off, on for a part, or never tried are
 // named, and those that were on throughout are not.
 func TestOffIsNotZeroCalls(t *testing.T) {
