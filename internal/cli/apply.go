@@ -32,7 +32,6 @@ type applyCommand struct {
 	title      string // the name of the file, also in the service
 	set        *probeset.Set
 	dryRun     bool
-	yes        bool
 	end        bool
 	background bool
 	noService  bool
@@ -178,6 +177,7 @@ func (c *applyCommand) apply(ctx context.Context, jvm *process.JVM) error {
 	if !c.yes && !confirm(ctx, c.streams, fmt.Sprintf("apply this to process %d?", c.pid), false) {
 		return errors.New("not confirmed; nothing was changed")
 	}
+	c.isYes = c.yes
 	return c.hold(ctx, jvm)
 }
 
@@ -297,7 +297,7 @@ const applyExamples = `  sonde apply 4711 -f probes.yaml --dry-run
 // confirm asks a question on the terminal; usual is the answer of an empty line. Without a terminal
 // it returns true, so that scripts work.
 func confirm(ctx context.Context, s streams, question string, usual bool) bool {
-	if s.width == 0 || !term.IsTerminal(int(os.Stdin.Fd())) {
+	if !s.canAsk() {
 		return true
 	}
 	choices := "[y/N]"
@@ -318,6 +318,30 @@ func confirm(ctx context.Context, s streams, question string, usual bool) bool {
 		return isYes(line, usual)
 	}
 }
+
+// ask asks a question before a command goes on, wherever it runs; yes answers it. Without a terminal,
+// the answer is yes, and the command says so.
+func (s streams) ask(ctx context.Context, question string, yes bool) bool {
+	switch {
+	case yes:
+		return true
+	case s.look != nil && s.look.Terminal().Width > 0:
+		s.look.Emit(service.EventQuestion, service.Text{Text: question})
+		select {
+		case key := <-s.look.Keys():
+			return isYes(string(key), false)
+		case <-ctx.Done():
+			return false
+		}
+	case s.look == nil && s.canAsk():
+		return confirm(ctx, s, question, false)
+	}
+	s.note(question + " Yes, because there is no terminal to ask")
+	return true
+}
+
+// canAsk reports whether a person can answer a question.
+func (s streams) canAsk() bool { return s.width > 0 && term.IsTerminal(int(os.Stdin.Fd())) }
 
 // isYes reports whether a line agrees. The end of the input does not.
 func isYes(line string, usual bool) bool {

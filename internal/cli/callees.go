@@ -111,7 +111,8 @@ func (c *calleesCommand) run(ctx context.Context) error {
 const calleesLong = `Show every method that a method can call, level by level, according to the bytecode of
 the loaded classes: the targets of all calls with every override in a loaded subclass,
 constructors, the bodies of lambdas and the targets of method references, and static
-initialisers of the classes it uses. This is what can be called, which is more than what
+initialisers of the classes it uses. A call of an object whose class is a proxy (of the JDK
+or of CGLIB) can reach every loaded handler or interceptor. This is what can be called, which is more than what
 is called. Calls by reflection and method handles are not visible in bytecode: methods
 that use them are marked.
 
@@ -274,6 +275,10 @@ func remarkOf(n *calltree.Node) string {
 	for _, v := range n.Via {
 		if v.ByLambda {
 			remarks = append(remarks, "by a lambda, as "+shortMethod(v.Declared))
+			break
+		}
+		if v.ByProxy {
+			remarks = append(remarks, "by a proxy, as "+shortMethod(v.Declared))
 			break
 		}
 		if v.Kind != callgraph.Initializer && v.Declared.Class != n.Class {

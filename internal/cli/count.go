@@ -93,6 +93,7 @@ func newCount(s streams) *cobra.Command {
 	flags.BoolVar(&c.json, "json", false, "write JSON")
 	c.contexts.register(command)
 	c.targetFlags.register(flags)
+	c.registerYes(flags)
 	c.settle.register(flags)
 	c.registerBudget(flags)
 	return command
@@ -258,7 +259,7 @@ func (r *countRun) read() (*countLook, error) {
 	if err != nil {
 		return nil, err
 	}
-	look := &countLook{rows: rows, elapsed: time.Since(r.began), losses: losses(found)}
+	look := &countLook{rows: rows, elapsed: time.Since(r.began), losses: append(losses(found), r.applied.conditionNote()...)}
 	look.Count = document.Count{
 		PID: r.pid, JDK: r.session.JDK().String(), Main: r.session.JVM().Main, Patterns: r.patterns, Timing: string(r.timing),
 		Began: r.began.Round(time.Millisecond), Seconds: look.elapsed.Seconds(), Threads: found.Threads, Dropped: found.Dropped,
@@ -425,7 +426,7 @@ func (r *countRun) writeText(out io.Writer, look *countLook, width int) {
 	if hidden > 0 {
 		_, _ = fmt.Fprintf(out, "%s not shown (--top)\n", format.Count(hidden, "method is", "methods are"))
 	}
-	writeLines(out, idleLines(look.rows))
+	writeLines(out, idleLines(look.rows, r.contexts.when != ""))
 	if hasLowerBound(look.rows) {
 		_, _ = fmt.Fprintln(out, lowerBoundNote)
 	}

@@ -11,10 +11,12 @@ import (
 	"unicode/utf8"
 
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
+	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
 	"github.com/sonde-jvm/sonde/internal/measure/results"
 	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/session"
+	"github.com/sonde-jvm/sonde/internal/weave/probes"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 	"github.com/sonde-jvm/sonde/test/live"
 )
@@ -30,6 +32,33 @@ func TestNanosText(t *testing.T) {
 	}
 	if got := format.Call(49.9); got != "< 50 ns" {
 		t.Errorf("%s", got)
+	}
+}
+
+func TestErrorText(t *testing.T) {
+	for part, want := range map[float64]string{-1: "", 0: " ±1 %", 0.084: " ±8 %", 1: " ±100 %", 1.01: " ± unknown", 55: " ± unknown"} {
+		if got := errorText(part); got != want {
+			t.Errorf("%v: %q, want %q", part, got, want)
+		}
+	}
+}
+
+func TestNeverHeld(t *testing.T) {
+	row := func(probe string, calls uint64) liveprobes.Row {
+		return liveprobes.Row{SpotName: probes.SpotName{Probe: probe}, Totals: arena.Totals{Calls: calls}}
+	}
+	for _, tt := range []struct {
+		rows []liveprobes.Row
+		want string
+	}{
+		{nil, ""},
+		{[]liveprobes.Row{row(probeName, 0), row(allCallsName, 0)}, ""},
+		{[]liveprobes.Row{row(probeName, 0), row(allCallsName, 1200), row(allCallsName, 34)}, "1,234 calls were made, and the condition held for none"},
+		{[]liveprobes.Row{row(probeName, 0), row(allCallsName, 1200), row(probeName, 1)}, ""},
+	} {
+		if got := strings.Join(neverHeld(tt.rows), "\n"); got != tt.want {
+			t.Errorf("%+v: %q, want %q", tt.rows, got, tt.want)
+		}
 	}
 }
 

@@ -62,6 +62,7 @@ func (s streams) delegate(cmd *cobra.Command, args []string) (done bool, err err
 	if err != nil {
 		return false, err
 	}
+	s.isYes = isSet(cmd, "yes")
 	return true, s.runInService(cmd.Context(), delegated{kind: kind.name, pid: pid, options: options, background: background, json: isSet(cmd, "json")})
 }
 
@@ -206,6 +207,8 @@ func (s streams) startInBackground(ctx context.Context, client *service.Client, 
 			return err
 		case event.Name == service.EventMessage:
 			_, _ = io.WriteString(s.err, textOf(event))
+		case event.Name == service.EventQuestion:
+			s.answer(ctx, client, look.Number, textOf(event))
 		case event.Name == service.EventEnd: // before it was ready
 			if err := endedLook(event); err != nil {
 				return err
@@ -283,11 +286,23 @@ func (s streams) showLook(ctx context.Context, client *service.Client, open func
 	defer context.AfterFunc(ctx, end)()
 	screen := newScreen(s)
 	defer s.passKeys(look.Kind, screen, ask)()
-	return s.follow(stream, screen, end)
+	return s.follow(stream, screen, end, func(question string) { s.answer(ctx, client, look.Number, question) })
 }
 
-// follow shows the events of a look until it ends. If they cannot be shown, it calls unread.
-func (s streams) follow(stream *service.Stream, screen *screen, unread func()) error {
+// answer asks the user what a look wants to know, and passes the answer on.
+func (s streams) answer(ctx context.Context, client *service.Client, look int, question string) {
+	answer := "n"
+	if s.isYes || confirm(ctx, s, question, false) {
+		answer = "y"
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askPatience)
+	defer cancel()
+	_ = client.Call(ctx, http.MethodPost, fmt.Sprintf("/v1/looks/%d/keys", look), service.Keys{Keys: answer}, nil) // it may have ended
+}
+
+// follow shows the events of a look until it ends, and passes its questions on. If they cannot be
+// shown, it calls unread.
+func (s streams) follow(stream *service.Stream, screen *screen, unread func(), question func(string)) error {
 	defer screen.clear()
 	for {
 		event, err := stream.Next()
@@ -296,6 +311,8 @@ func (s streams) follow(stream *service.Stream, screen *screen, unread func()) e
 			return err
 		case event.Name == service.EventEnd:
 			return endedLook(event)
+		case event.Name == service.EventQuestion:
+			question(textOf(event))
 		}
 		if err := show(s, screen, event); err != nil {
 			unread()

@@ -80,14 +80,17 @@ func (f *contextFlags) isUsed() bool {
 }
 
 // The names of the probes of command lines. Those of traces have another one, because a hook
-// cannot trace for one command and measure for another.
+// cannot trace for one command and measure for another. allCallsName counts the calls of
+// which a condition selects some, so that a condition that never holds can be told from
+// methods that are not called.
 const (
-	probeName  = "methods"
-	tracedName = "traced"
+	probeName    = "methods"
+	tracedName   = "traced"
+	allCallsName = "all-calls"
 )
 
-// set returns the probe set that the flags ask for: one probe, and tags. Errors are usage
-// errors.
+// set returns the probe set that the flags ask for: one probe, with --when another one that
+// counts all calls, and tags. Errors are usage errors.
 func (f *contextFlags) set(methods []string) (*probeset.Set, error) {
 	p := probeset.Probe{Name: probeName, Context: f.context, GroupBy: f.byTag, Level: probeset.Time}
 	set := &probeset.Set{HandOff: f.handOff && (len(f.within) > 0 || len(f.tags) > 0)}
@@ -123,6 +126,9 @@ func (f *contextFlags) set(methods []string) (*probeset.Set, error) {
 		}
 	}
 	set.Probes = []probeset.Probe{p}
+	if p.When != nil {
+		set.Probes = append(set.Probes, probeset.Probe{Name: allCallsName, Methods: p.Methods, Within: p.Within, Level: probeset.Count})
+	}
 	if err := set.Check(); err != nil {
 		return nil, &usageError{err}
 	}

@@ -394,8 +394,9 @@ func envJSON(name, value string) string {
 const agentJarName = "sonde-agent.jar"
 
 func newAgentJar(s streams) *cobra.Command {
-	return &cobra.Command{
-		Use:   "agent-jar [FILE]",
+	var out string
+	command := &cobra.Command{
+		Use:   "agent-jar [-o FILE]",
 		Short: "Write the agent's jar, for JVMs that are started with it",
 		Long: `Write the jar of Sonde's agent and print the option that starts a JVM with it. The agent
 does nothing until a sonde command names that JVM; then Sonde enters without attaching,
@@ -404,22 +405,24 @@ newer JDKs print about it.
 
 If attaching is allowed, none of this is needed.`,
 		Example: `  sonde agent-jar
-  sonde agent-jar /opt/sonde/sonde-agent.jar
+  sonde agent-jar -o /opt/sonde/sonde-agent.jar
   java $(sonde agent-jar 2>/dev/null) -jar app.jar`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return usage("unexpected argument %q", args[1])
+		// FILE without -o is how older scripts name it.
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 || len(args) == 1 && !c.Flags().Changed("output") {
+				return nil
 			}
-			return nil
+			return usage("unexpected argument %q", args[len(args)-1])
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			out := agentJarName
 			if len(args) == 1 {
 				out = args[0]
 			}
 			return writeAgentJar(s, out)
 		},
 	}
+	command.Flags().StringVarP(&out, "output", "o", agentJarName, "file to write")
+	return command
 }
 
 func writeAgentJar(s streams, out string) error {

@@ -37,6 +37,7 @@ type targetFlags struct {
 	force    bool
 	cache    cacheFlags
 	listLeft bool
+	yes      bool
 	settle   settleFlags
 
 	budget      float64 // part of the program's CPU time that the hooks of all commands may cost; 0 if the user states none
@@ -49,6 +50,11 @@ func (c *targetFlags) register(flags flagSet) {
 	flags.BoolVar(&c.force, "force", false, forceUsage)
 	c.cache.register(flags)
 	flags.BoolVar(&c.listLeft, "left", false, "list everything that gets no hook, with the reason")
+}
+
+// registerYes adds --yes.
+func (c *targetFlags) registerYes(flags flagSet) {
+	flags.BoolVar(&c.yes, "yes", false, "do not ask before hooks go into thousands of methods")
 }
 
 // registerBudget adds --budget.
@@ -199,7 +205,7 @@ func (v *liveSession) open(ctx context.Context, command string) error {
 	v.pace = v.watchPace(ctx)
 	v.session, err = session.Open(ctx, v.target.pid, session.Settings{
 		Command: command, Force: v.target.force, Notice: v.remark, Cache: kept, In: v.target.sessions(),
-		Waiting: func(text string) { v.screen.say("%s", text) },
+		Waiting: v.waiting, Confirm: v.confirm,
 	})
 	if err != nil {
 		v.pace.Close(ctx)
@@ -212,18 +218,46 @@ func (v *liveSession) open(ctx context.Context, command string) error {
 	return nil
 }
 
+// waiting shows how far a slow step is: on a terminal in place.
+func (v *liveSession) waiting(text string) {
+	if v.screen.silent {
+		v.screen.say("%s", text)
+	} else {
+		v.screen.draw([]string{text})
+	}
+}
+
+// confirm asks before hooks go into very many methods. Where nobody can be asked, it goes on.
+func (v *liveSession) confirm(ctx context.Context, methods, classes int) error {
+	what := fmt.Sprintf("hooks would go into %s of %s, which takes a while and can slow the program down many times",
+		format.Count(methods, "method", "methods"), format.Count(classes, "class", "classes"))
+	if !v.target.ask(ctx, what+": go on?", v.target.yes) {
+		return errors.New("not confirmed; nothing was changed: a narrower pattern needs fewer hooks")
+	}
+	return nil
+}
+
 // abandon leaves without a result, because of a failure or an interruption.
 func (v *liveSession) abandon(ctx context.Context, cause error) error {
+	if ctx.Err() != nil {
+		v.screen.say("interrupted: removing the hooks that are in; a second Ctrl-C leaves that to the agent")
+	}
 	_, closing := v.close(ctx)
 	v.pace.Close(ctx)
 	_ = v.session.Release()
 	return interruption(ctx, errors.Join(cause, closing))
 }
 
+// manyClasses is how many classes take so long to restore that the user is told when that begins.
+const manyClasses = 200
+
 func (v *liveSession) close(ctx context.Context) (session.Farewell, error) {
 	v.applied.end()
 	if v.endBudget != nil {
 		v.endBudget()
+	}
+	if classes := v.session.Classes(); classes >= manyClasses {
+		v.screen.say("restoring %s", format.Count(classes, "class", "classes"))
 	}
 	farewell, err := v.session.Close(ctx)
 	v.endCache()
@@ -330,6 +364,42 @@ type appliedSet struct {
 
 func (w *appliedSet) isUsed() bool { return w.Probes != nil }
 
+// Results returns what was measured, without the probe that counts all calls.
+func (w *appliedSet) Results() (*liveprobes.Results, error) {
+	found, err := w.Probes.Results()
+	if err == nil {
+		found.Rows = slices.DeleteFunc(found.Rows, isOfAllCalls)
+	}
+	return found, err
+}
+
+func isOfAllCalls(row liveprobes.Row) bool { return row.Probe == allCallsName }
+
+// conditionNote says how many calls there were, if the condition of --when has held for none.
+func (w *appliedSet) conditionNote() (lines []string) {
+	if !w.isUsed() {
+		return nil
+	}
+	found, err := w.Probes.Results()
+	if err != nil {
+		return nil // the end reports it
+	}
+	return neverHeld(found.Rows)
+}
+
+func neverHeld(rows []liveprobes.Row) (lines []string) {
+	var all uint64
+	for i := range rows {
+		switch {
+		case isOfAllCalls(rows[i]):
+			all += rows[i].Calls
+		case rows[i].Calls > 0:
+			return nil
+		}
+	}
+	return addCount(nil, all, "call was", "calls were", "made, and the condition held for none")
+}
+
 // apply applies the set, and keeps it applied until the session ends.
 func (v *liveSession) apply(ctx context.Context, flags arena.Flags) error {
 	w := &v.applied
@@ -372,7 +442,7 @@ func (v *liveSession) reportHooks(ctx context.Context) {
 			if p.Anchors > 0 {
 				anchors = " and in " + format.Count(p.Anchors, "method", "methods") + " of its sequences"
 			}
-			if len(p.Methods) > 0 {
+			if len(p.Methods) > 0 && p.Name != allCallsName {
 				v.screen.say("hooks in %s%s%s", format.Count(len(p.Methods), "method", "methods"), anchors, took)
 			}
 		}

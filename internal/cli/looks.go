@@ -160,7 +160,7 @@ func (s streams) watchLook(ctx context.Context, client *service.Client, number i
 		return err
 	}
 	defer func() { _ = stream.Close() }()
-	return s.follow(stream, newScreen(s), func() {})
+	return s.follow(stream, newScreen(s), func() {}, func(string) {})
 }
 
 // printResult prints the result of a look that has ended, or writes it to files.

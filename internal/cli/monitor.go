@@ -84,6 +84,7 @@ func newMonitor(s streams) *cobra.Command {
 	flags.StringVar(&c.listen, "listen", "", "`[ADDRESS:]PORT` at which /metrics is served for Prometheus; the default address is 127.0.0.1")
 	c.contexts.register(command)
 	c.targetFlags.register(flags)
+	c.registerYes(flags)
 	c.settle.register(flags)
 	c.registerBudget(flags)
 	return command
@@ -326,7 +327,7 @@ func (r *monitorRun) losses() []string {
 	if err != nil {
 		return nil // the end has reported it
 	}
-	return losses(results)
+	return append(losses(results), r.applied.conditionNote()...)
 }
 
 func (r *monitorRun) costText(table *monitorTable) string {

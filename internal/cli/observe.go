@@ -47,6 +47,7 @@ func newObserve(s streams) *cobra.Command {
 	}
 	flags := command.Flags()
 	flags.Var(span(&c.For, c.For, leastObserved, mostObserved), "for", "how long to observe; with --apply, also how long the probes stay")
+	flags.Var(span(&c.Settle, c.Settle, 0, mostObserved), "settle", "how much longer that may take in all, until there are enough samples and code with hooks is compiled again")
 	flags.Var(share(&c.Budget, c.Budget), "budget", "share of the program's processor time that the probes may cost")
 	flags.Var(number(&c.Most, c.Most, 1, mostProposed), "most", "propose at most `N` probes")
 	flags.StringVarP(&c.output, "output", "o", "", "write the probes to `FILE` instead of standard output")
@@ -117,7 +118,8 @@ For a JVM, named by its PID:
             methods receive requests
   calls     of the candidates are counted for the rest of the time, for half of it only
             in methods that would be proposed; hooks go in and out in one batch each.
-            Methods that are called too often are counted only for a moment
+            Methods that are called too often are counted only for a moment. Ctrl-C
+            ends counting, and what was counted so far is used
 Then methods are chosen whose probes together stay within --budget, by calls per second,
 the measured cost of a timed call in this JVM, and the processor time of the program:
 first methods that cover most for their cost, then methods in which threads wait, then
@@ -333,6 +335,12 @@ func proposalLines(p *suggest.Proposal) []string {
 	lines := []string{
 		fmt.Sprintf("coverage: in %s of %s taken in %s, the running method was called, directly or not, by a method with a probe", format.Percent(p.Coverage), format.Count(p.Samples, "sample", "samples"), format.Duration(p.Sampled)),
 		fmt.Sprintf("expected to cost %s of the program's processor time, at %.0f ns per call; the budget is %s", format.Percent(p.Cost), p.Nanos, format.Percent(p.Budget)),
+	}
+	if p.Waited >= time.Second {
+		lines = append(lines, fmt.Sprintf("observed %s longer than stated, until there were enough samples and code with hooks was compiled again (--settle)", format.Duration(p.Waited.Round(100*time.Millisecond))))
+	}
+	if p.IsCut {
+		lines = append(lines, fmt.Sprintf("interrupted: calls were counted for %s only, so their cost may be wrong", format.Duration(p.Took.Round(10*time.Millisecond))))
 	}
 	for i := range p.Choices {
 		if c := &p.Choices[i]; c.Thins {

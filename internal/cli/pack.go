@@ -153,7 +153,7 @@ const packLong = `Weave the probes of a file into the classes of an application 
 running it, and write a pack. A JVM that is started with the agent and the pack takes the
 woven classes from it as they load: no Sonde is needed, and nothing is woven at start-up.
 
-  sonde agent-jar sonde-agent.jar
+  sonde agent-jar -o sonde-agent.jar
   java -javaagent:sonde-agent.jar=pack=app.pack -jar app.jar
 
 Measurements go to a file (arena=FILE; by default /tmp/sonde-PID-….arena, with a name that

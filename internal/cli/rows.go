@@ -31,8 +31,8 @@ func rowTexts(rows []results.Row, overloads map[string]bool) [][]string {
 		total, self := totalTexts(r)
 		if r.Timed > 0 {
 			mean = about(r) + format.Call(r.Mean())
-			if sure := r.Uncertainty.Error(); r.Timing == results.Sampled && sure >= 0 {
-				mean += fmt.Sprintf(" ±%.0f %%", max(1, sure*100))
+			if r.Timing == results.Sampled {
+				mean += errorText(r.Uncertainty.Error())
 			}
 		}
 		texts = append(texts, []string{
@@ -43,13 +43,25 @@ func rowTexts(rows []results.Row, overloads map[string]bool) [][]string {
 	return texts
 }
 
+// errorText returns the error of a mean as a part of it, with a space in front; -1 is an error of
+// which too little is known to show it.
+func errorText(part float64) string {
+	switch {
+	case part < 0:
+		return ""
+	case part > 1:
+		return " ± unknown"
+	}
+	return fmt.Sprintf(" ±%.0f %%", max(1, part*100))
+}
+
 func totalTexts(r *results.Row) (total, self string) {
 	total, self = "-", "-"
 	if r.HasTimes() {
-		total = about(r) + format.Nanos(r.Total())
+		total = format.AtLeast(r.LowerBound, about(r)+format.Nanos(r.Total()))
 	}
 	if r.HasTimes() && r.Timing == results.Exact {
-		self = format.Nanos(r.SelfTime())
+		self = format.AtLeast(r.LowerBound, format.Nanos(r.SelfTime()))
 	}
 	return total, self
 }
@@ -135,9 +147,9 @@ func hasLowerBound(rows []results.Row) bool {
 	return slices.ContainsFunc(rows, func(r results.Row) bool { return r.LowerBound })
 }
 
-// idleLines reports methods without calls. Methods that HotSpot may replace could have been
-// called without being counted.
-func idleLines(rows []results.Row) (lines []string) {
+// idleLines reports methods without calls, or with a condition, without calls for which it
+// held. Methods that HotSpot may replace could have been called without being counted.
+func idleLines(rows []results.Row, isConditional bool) (lines []string) {
 	const most = 3
 	idle, unsure, overloads := 0, []string(nil), overloadsOf(rows)
 	for i := range rows {
@@ -149,7 +161,10 @@ func idleLines(rows []results.Row) (lines []string) {
 			idle++
 		}
 	}
-	if idle > 0 {
+	switch {
+	case idle > 0 && isConditional:
+		lines = append(lines, "the condition held for no call of "+format.Count(idle, "method with a hook", "methods with hooks"))
+	case idle > 0:
 		lines = append(lines, format.Count(idle, "method with a hook was", "methods with hooks were")+" not called")
 	}
 	if len(unsure) > 0 {

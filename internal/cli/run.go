@@ -52,7 +52,7 @@ func untilSignal() (ctx context.Context, stop func()) {
 			if launch.PassesSignals() {
 				continue // signals go to the program, which may need two
 			}
-			fmt.Fprintln(os.Stderr, "sonde: ended by a second signal; the agent removes remaining hooks by itself")
+			fmt.Fprintln(os.Stderr, "sonde: ended by a second signal; hooks that are still in the JVM are removed without this command")
 			os.Exit(128 + int(second.(syscall.Signal)))
 		}
 	}()
@@ -76,6 +76,7 @@ type streams struct {
 	useService bool        // live commands run in the service
 	look       *hostedLook // nil unless the command runs in the service
 	isCheck    bool        // the command line is only checked
+	isYes      bool        // questions of a look are answered with yes
 }
 
 // outWidth returns the columns of out; 0 if it is no terminal.

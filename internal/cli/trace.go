@@ -81,6 +81,7 @@ func newTrace(s streams) *cobra.Command {
 	c.contexts.register(command)
 	hide(command, "context", "by-tag") // these group results, and each transaction is a result of its own
 	c.targetFlags.register(flags)
+	c.registerYes(flags)
 	c.settle.register(flags)
 	return command
 }
@@ -512,6 +513,9 @@ func (r *traceRun) result(took time.Duration) *trace.Trace {
 		for i := range results.Rows {
 			t.Losses.Undecided += results.Rows[i].Undecided
 		}
+		if slices.ContainsFunc(results.Rows, func(row liveprobes.Row) bool { return row.LowerBound }) {
+			r.remark("there may have been more calls: " + session.WhyLowerBound)
+		}
 	}
 	if r.rings.Damaged > 0 {
 		r.remark(fmt.Sprintf("the buffer of a thread was damaged (%s): calls in it were lost", format.Count(int(r.rings.Damaged), "time", "times")))
@@ -591,6 +595,8 @@ func (r *traceRun) noneError(t *trace.Trace) error {
 			format.Count(int(t.Losses.Unfinished), "call", "calls"), methods, took, methods)
 	case r.hasNoMethod():
 		return fmt.Errorf("no method that matches %s was loaded within %s: nothing was traced; check the pattern, or trace while the method is used", methods, took)
+	case len(r.applied.conditionNote()) > 0:
+		return fmt.Errorf("no call of %s within %s met all conditions: %s; %s", methods, took, strings.Join(t.Conditions, "; "), r.applied.conditionNote()[0])
 	case len(t.Conditions) > 0:
 		return fmt.Errorf("no call of %s within %s met all conditions: %s", methods, took, strings.Join(t.Conditions, "; "))
 	}

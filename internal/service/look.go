@@ -62,6 +62,7 @@ const (
 	EventFrame    = "frame"    // a Frame: replaces the one before
 	EventText     = "text"     // a Text: a part of the report
 	EventDocument = "document" // a part of the result, as the command writes it with --json
+	EventQuestion = "question" // a Text: the look waits for the key y or n
 	EventEnd      = "end"      // a Description: the last event
 )
 

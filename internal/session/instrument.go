@@ -57,12 +57,13 @@ func (i *Installation) Pause() (pause time.Duration, known bool) {
 }
 
 // batchSize bounds how many classes one pause redefines. Before JDK 15 the JVM looks
-// through all loaded classes for each class of a batch while the program is stopped.
+// through all loaded classes for each class of a batch while the program is stopped. Between two
+// batches Sonde can stop.
 func (s *Session) batchSize() int {
 	if s.jdk.Feature < 15 {
 		return 25
 	}
-	return 1000
+	return 250
 }
 
 // installClasses retransforms classes in few batches.
@@ -70,6 +71,7 @@ func (s *Session) installClasses(ctx context.Context, classes []*loadedClass, in
 	s.state.lock.Lock()
 	handles := s.state.classes.beginBatch(classes)
 	s.state.lock.Unlock()
+	defer s.progress.begin(s.step, len(handles))()
 	for batch := range slices.Chunk(handles, s.batchSize()) {
 		if err := s.install(ctx, batch, installation); err != nil {
 			return err
@@ -136,6 +138,10 @@ type Change struct {
 // update makes the change that the looks together want.
 func (s *Session) update(ctx context.Context, change Change) (*Installation, error) {
 	installation := &Installation{}
+	s.step = "weaving classes"
+	if add := change.Add; len(add.Hooks)+len(add.Sites)+len(add.Spots) == 0 {
+		s.step = "restoring classes"
+	}
 	if len(change.Remove.Hooks)+len(change.Remove.Sites)+len(change.Remove.Spots) > 0 || change.Remove.Reflection {
 		s.removeTargets(change.Remove)
 		if err := s.switchOn(ctx); err != nil {

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -26,13 +25,12 @@ func TestLeavingReportsProgress(t *testing.T) {
 		p := live.Start(t, jdk, live.Attach, live.Calls)
 		s := open(t, p)
 		put(t, s, arena.On, "calls.**")
-		var far atomic.Pointer[control.Restoring]
-		restored, err := s.bye(t.Context(), &far)
+		restored, err := s.bye(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := far.Load(); got == nil || got.All != restored.Classes || got.All == 0 {
-			t.Errorf("progress %+v, want all of %d classes", got, restored.Classes)
+		if got := s.progress.all; got != int(restored.Classes) || got == 0 {
+			t.Errorf("progress of %d classes, want all of %d", got, restored.Classes)
 		}
 	})
 }
@@ -206,7 +204,7 @@ func TestAnAgentThatDoesNotLeaveIsHungUpOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := &Session{peer: peer}
-	if _, err := s.bye(t.Context(), &atomic.Pointer[control.Restoring]{}); err == nil || errors.Is(err, control.ErrLost) {
+	if _, err := s.bye(t.Context()); err == nil || errors.Is(err, control.ErrLost) {
 		t.Errorf("it left: %v", err)
 	}
 	if err := <-ended; !errors.Is(err, io.EOF) {

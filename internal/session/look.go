@@ -121,6 +121,10 @@ func (l *Look) Unhook(ctx context.Context, request Request) (*Installation, erro
 // Where there are spots, class loaders are asked for files that Prefetch and Survey have
 // not got. Otherwise none is asked, so a thread of the program may wait for Update.
 func (l *Look) Update(ctx context.Context, change Change) (*Installation, error) {
+	if err := l.confirm(ctx, change.Add); err != nil {
+		return &Installation{}, err
+	}
+	defer l.reportProgress()()
 	l.looks.changing.Lock()
 	defer l.looks.changing.Unlock()
 	if err := l.useTree(change.Add); err != nil {
@@ -134,6 +138,24 @@ func (l *Look) Update(ctx context.Context, change Change) (*Installation, error)
 	l.freeze(own)
 	l.rebase(after)
 	return installation, err
+}
+
+// manyMethods is the number of hooks above which Settings.Confirm is asked.
+const manyMethods = 3000
+
+func (l *Look) confirm(ctx context.Context, request Request) error {
+	methods := len(request.Spots) + len(request.Hooks)
+	if l.settings.Confirm == nil || methods <= manyMethods {
+		return nil
+	}
+	classes := make(map[string]bool)
+	for i := range request.Spots {
+		classes[request.Spots[i].Class] = true
+	}
+	for i := range request.Hooks {
+		classes[request.Hooks[i].Class] = true
+	}
+	return l.settings.Confirm(ctx, methods, len(classes))
 }
 
 // Instrument puts hooks into the methods that a pattern matches: in loaded classes, in few
@@ -160,7 +182,10 @@ func (l *Look) Instrument(ctx context.Context, wanted Wanted) (*Installation, er
 		return nil, l.explain(err)
 	}
 	captured := len(l.Captured().Batches)
-	if _, err := l.prefetchOf(ctx, classes, wanted.Methods.MatchClass, wanted.Methods.MatchClass); err != nil {
+	stop := l.reportProgress()
+	_, err = l.prefetchOf(ctx, classes, wanted.Methods.MatchClass, wanted.Methods.MatchClass)
+	stop()
+	if err != nil {
 		return nil, err
 	}
 	loaded, err := l.Known(ctx)
@@ -852,6 +877,7 @@ func (l *Look) Close(ctx context.Context) (Farewell, error) {
 	l.isClosed = true
 	if l.looks.isEnding { // it was released before
 		l.looks.lock.Unlock()
+		defer l.reportProgress()()
 		return l.Session.close(ctx)
 	}
 	isLast := l.looks.endIfLast()
@@ -860,6 +886,7 @@ func (l *Look) Close(ctx context.Context) (Farewell, error) {
 	l.looks.lock.Unlock()
 	if isLast {
 		defer l.looks.leave()
+		defer l.reportProgress()()
 		return l.Session.close(ctx)
 	}
 	begin := time.Now()

@@ -32,6 +32,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/jvm/cost"
@@ -50,9 +51,11 @@ type Settings struct {
 	Lease   time.Duration // how long hooks outlive a Sonde that hangs; 0 for the default
 	Force   bool          // also weave classes that the JDK damages when they are redefined
 	Notice  func(string)  // receives messages for the user; may be nil
-	Waiting func(string)  // receives what a slow Close waits for, every few seconds; may be nil
-	Cache   *cache.Cache  // where woven classes are kept; nil for none
-	In      *Sessions     // the sessions that commands of this process share; nil for a session of its own
+	Waiting func(string)  // receives how far slow steps are, every few seconds; may be nil
+	// Confirm is asked before hooks go into very many methods; an error keeps them out. May be nil.
+	Confirm func(ctx context.Context, methods, classes int) error
+	Cache   *cache.Cache // where woven classes are kept; nil for none
+	In      *Sessions    // the sessions that commands of this process share; nil for a session of its own
 }
 
 // A Session observes one JVM, which no other Sonde can hold meanwhile.
@@ -69,7 +72,10 @@ type Session struct {
 	clock        int64 // the target's clock minus ours
 	weaver       *instrument.Weaver
 
-	arrivals arrivals
+	arrivals  arrivals
+	progress  progress
+	step      string      // what update does, for progress
+	isLeaving atomic.Bool // classes of a batch that is under way get no hooks any more
 
 	// In the order in which they are acquired: see Locks in the package comment.
 	looks     looks

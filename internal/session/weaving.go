@@ -18,6 +18,9 @@ var errLate = errors.New("the agent no longer waits for this class, because weav
 // for a class that is woven already, when another agent retransforms it. The note of an
 // answer that fails, or comes too late, is withdrawn.
 func (s *Session) weave(ctx context.Context, class control.Transform) (control.Woven, error) {
+	if class.Handle != 0 {
+		s.progress.add()
+	}
 	if s.state.isCaptured(class) {
 		return control.Woven{}, nil
 	}
@@ -48,6 +51,9 @@ func (s *Session) answer(ctx context.Context, class control.Transform) (_ contro
 		return s.plain(class), false, nil
 	}
 	choice, err := s.chooseBytes(class)
+	if class.Handle != 0 && s.isLeaving.Load() { // the batch was interrupted
+		return unwoven(choice), false, nil
+	}
 	var damage *original.Damage
 	if errors.As(err, &damage) && s.settings.Force {
 		err = nil
