@@ -39,6 +39,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvm/jdk"
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/jvm/targetfs"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/weave/cache"
 	"github.com/sonde-jvm/sonde/internal/weave/instrument"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
@@ -255,7 +256,7 @@ func digest(remarks []string) []string {
 		others = append(others, remark)
 	}
 	if failed > 0 {
-		others = append(others, fmt.Sprintf("%d classes were not restored because their static initializer has failed; the program cannot use them", failed))
+		others = append(others, format.Count(failed, "class was", "classes were")+" not restored, because the static initializer has failed; the program cannot use such a class")
 	}
 	return others
 }
