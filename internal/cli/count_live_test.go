@@ -245,6 +245,14 @@ func TestContextsLive(t *testing.T) {
 					t.Errorf("%q: %v, want %v\n%s", test.flags, callsByContext(&got), test.want, c.stderr.String())
 				}
 			}
+			c := startSonde(t, countArgs(p.PID, contextsPay, "--json", "--when", "$2 < 0")...)
+			p.do(strconv.Itoa(rounds), fmt.Sprintf("done %d", rounds))
+			c.signal(t, syscall.SIGINT)
+			_ = c.end(t)
+			got, want := c.result(t), fmt.Sprintf("%d calls were made, and the condition held for none", 15*rounds)
+			if !slices.Contains(got.Remarks, want) || got.Calls != 0 {
+				t.Errorf("a condition that never held: %d calls, %q, want %q", got.Calls, got.Remarks, want)
+			}
 			if _, out, _ := sonde(t, "status", strconv.Itoa(p.PID)); !strings.HasPrefix(out, "Sonde has no hooks and no agent in") {
 				t.Errorf("%s", out)
 			}

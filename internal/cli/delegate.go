@@ -312,6 +312,7 @@ func (s streams) follow(stream *service.Stream, screen *screen, unread func(), q
 		case event.Name == service.EventEnd:
 			return endedLook(event)
 		case event.Name == service.EventQuestion:
+			screen.clear()
 			question(textOf(event))
 		}
 		if err := show(s, screen, event); err != nil {

@@ -231,6 +231,7 @@ func (v *liveSession) waiting(text string) {
 func (v *liveSession) confirm(ctx context.Context, methods, classes int) error {
 	what := fmt.Sprintf("hooks would go into %s of %s, which takes a while and can slow the program down many times",
 		format.Count(methods, "method", "methods"), format.Count(classes, "class", "classes"))
+	v.screen.clear()
 	if !v.target.ask(ctx, what+": go on?", v.target.yes) {
 		return errors.New("not confirmed; nothing was changed: a narrower pattern needs fewer hooks")
 	}
