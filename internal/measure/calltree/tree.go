@@ -351,7 +351,7 @@ func (g *growth) followed(call callgraph.DirectCall, caller classfile.MethodRef)
 	}
 	found := g.targets(call, caller, math.MaxInt)
 	for _, target := range found.first {
-		if len(targets) < g.limits.Overrides && g.limits.Follow(caller, Via{call.Kind, call.Declared, target.ByLambda}, target.MethodRef) {
+		if len(targets) < g.limits.Overrides && g.limits.Follow(caller, Via{call.Kind, call.Declared, target.ByLambda, target.ByProxy}, target.MethodRef) {
 			targets = append(targets, target)
 		}
 	}
