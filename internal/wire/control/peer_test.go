@@ -206,7 +206,9 @@ func TestCommands(t *testing.T) {
 			map[uint32]string{1: "a/B c/D", 2: "file"},
 			func(ctx context.Context, p *Peer) (any, error) {
 				got := map[uint32]string{}
-				err := p.Fetch(ctx, []uint32{1, 2}, func(handle uint32, file []byte, supers []string) { got[handle] += string(file) + strings.Join(supers, " ") })
+				err := p.Fetch(ctx, []uint32{1, 2}, func(handle uint32, file []byte, supers []string) {
+					got[handle] += string(file) + strings.Join(supers, " ")
+				})
 				return got, err
 			}},
 	} {
