@@ -158,6 +158,7 @@ func (l *look) survey(ctx context.Context) ([]universe.Loaded, error) {
 // grow makes the tree of loaded classes whose files are known or in the run-time image.
 func (l *look) grow(loaded []universe.Loaded) error {
 	world := NewWorld(universe.Of(l.library, loaded))
+	world.addProxies()
 	roots, err := world.Find(l.Methods)
 	if err != nil {
 		return fmt.Errorf("process %d: %w", l.PID, err)

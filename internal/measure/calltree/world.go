@@ -46,12 +46,16 @@ func NewWorld(u *universe.Universe) *World {
 	for c := range u.All() {
 		w.add(c)
 	}
-	for c := range u.All() { // when their supertypes are known
+	return w
+}
+
+// addProxies lets calls of proxies whose files are not known reach everything that may decide about them.
+func (w *World) addProxies() {
+	for c := range w.universe.All() {
 		if w.universe.File(c) == nil && w.graph.AddProxy(c.Name, c.Supers) && c.Loader != 0 {
 			w.fileless--
 		}
 	}
-	return w
 }
 
 func (w *World) add(c *universe.Class) {
