@@ -1,7 +1,9 @@
 package sampler
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -89,4 +91,37 @@ func FuzzDump(f *testing.F) {
 			}
 		}
 	})
+}
+
+// given are samples that were taken before.
+type given []jfr.Sample
+
+func (g given) poll(_ context.Context, b *Batch) error {
+	b.Samples = slices.Clone(g)
+	return nil
+}
+func (given) remains() string                   { return "" }
+func (given) close(context.Context, bool) error { return nil }
+
+// TestSondesThreadsAreLeftOut checks that threads of the agent are in no batch, whatever takes the samples.
+func TestSondesThreadsAreLeftOut(t *testing.T) {
+	var taken given
+	for _, name := range []string{"main", "sonde-read", "sonde-work", "sondex", "pool-1-thread-1", "sonde-fetch", "sonde-write"} {
+		taken = append(taken, jfr.Sample{Source: jfr.WallClock, Thread: &jfr.Thread{Name: name}, Stack: &jfr.Stack{}})
+	}
+	taken = append(taken, jfr.Sample{Stack: &jfr.Stack{}}) // of an unknown thread
+	s := &Sampler{samples: taken, clock: &clock{tasks: t.TempDir()}, checked: time.Now().Add(time.Hour)}
+	b, err := s.Poll(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, sample := range b.Samples {
+		if sample.Thread != nil {
+			names = append(names, sample.Thread.Name)
+		}
+	}
+	if want := []string{"main", "sondex", "pool-1-thread-1"}; !slices.Equal(names, want) || len(b.Samples) != len(want)+1 {
+		t.Errorf("%d samples, of %q, want those of %q and one without a thread", len(b.Samples), names, want)
+	}
 }
