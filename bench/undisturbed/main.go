@@ -158,7 +158,7 @@ func (b *bench) run(ctx context.Context, jdk jvmtest.JDK, classes string, s subj
 	}
 	defer p.Close()
 	follower := follow(p)
-	defer follower.end()
+	defer func() { _, _ = follower.end() }()
 	if err := process.Pause(ctx, *warm+*before); err != nil {
 		return nil, err
 	}

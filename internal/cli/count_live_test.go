@@ -59,6 +59,27 @@ func TestCountLive(t *testing.T) {
 	})
 }
 
+// TestDisturbanceLive counts a busy program that is watched before it gets hooks, and after.
+func TestDisturbanceLive(t *testing.T) {
+	t.Parallel()
+	for _, jdk := range jvmtest.OneJDK(t) {
+		p := live.Start(t, jdk, live.Attach, live.Everyday...)
+		p.Run(1)
+		counting := startSonde(t, append(countArgs(p.PID, everything...), "--json", "--settle", "1s")...)
+		p.Run(1)
+		counting.signal(t, syscall.SIGINT)
+		if code := counting.end(t); code != exitOK {
+			t.Fatalf("exit code %d: %s", code, counting.stderr.String())
+		}
+		// How fast the program is and how much of it is sampled depends on the machine.
+		got := counting.result(t)
+		d := got.Disturbance
+		if got.Hooks.Settling == nil || d == nil || (d.Speed == nil) != (d.Unknown != "") || d.Speed != nil && (d.Speed.Low > d.Speed.Value || d.Speed.Value > d.Speed.High || d.Speed.High > 1) {
+			t.Errorf("settling %+v, disturbance %+v", got.Hooks.Settling, d)
+		}
+	}
+}
+
 // checkHeld looks at a JVM that another sonde holds.
 func checkHeld(t *testing.T, pid, holder int) {
 	t.Helper()

@@ -195,9 +195,9 @@ depth from top to bottom:
 transaction ends; nothing is kept of transactions that are not chosen. New hooks make
 the JVM discard compiled code, so calls are slow at first. With --slower-than or
 $elapsed, Sonde keeps nothing if the program does not run as before within --settle.
-The cost of hooks and clock per call is
-measured in the JVM and subtracted from all times, except for calls that are too deep
-to be recorded: if a trace slows the program down, use fewer --levels.
+The cost of hooks and clock per call is measured in the JVM and subtracted from all
+times, except for calls that are too deep to be recorded: if a trace slows the program
+down, use fewer --levels.
 
 --capture records values at entry and exit of the method, up to four each, 256
 characters at most. A value whose name sounds like a secret (password, token, card

@@ -376,7 +376,7 @@ func (r *tracing) settle(t *testing.T, call func()) {
 // startTracing returns when the hooks are in.
 func startTracing(t *testing.T, pid int, args ...string) *tracing {
 	t.Helper()
-	args = append([]string{"trace", strconv.Itoa(pid), "--settle", "1m"}, args...)
+	args = append([]string{"trace", strconv.Itoa(pid), "--settle", "5m"}, args...)
 	r := &tracing{Cmd: exec.Command(sondePath, args...), settled: make(chan struct{}), read: make(chan struct{})}
 	r.Stdout = &r.out
 	pipe, err := r.StderrPipe()
