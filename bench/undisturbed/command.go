@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/jvm/cost"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/report/document"
 )
 
@@ -22,6 +23,7 @@ type outcome struct {
 	mean, low, high float64 // nanoseconds; low and high are 0 if no interval is stated
 	from            time.Time
 	took            time.Duration
+	isTotal         bool // mean, low and high are those of all calls together: samples do not count calls
 	disturbed       bool // the first line says so
 	disturbance     cost.Disturbance
 }
@@ -129,7 +131,10 @@ func readProfile(out []byte) (o outcome, err error) {
 		return o, err
 	}
 	mean := p.Merged.Roots().Mean()
-	o = outcome{mean: mean.Nanos, low: mean.Low, high: mean.High, from: p.Began, took: p.Took}
+	if p.Timing == cct.Stacks {
+		mean = p.Merged.Roots().Total
+	}
+	o = outcome{isTotal: p.Timing == cct.Stacks, mean: mean.Nanos, low: mean.Low, high: mean.High, from: p.Began, took: p.Took}
 	o.told(p.Disturbed, p.Disturbance)
 	return o, nil
 }

@@ -175,6 +175,10 @@ func (b *bench) run(ctx context.Context, jdk jvmtest.JDK, classes string, s subj
 	}
 	found.own = found.track.mean(found.began.Add(-*before), found.began)
 	found.ownThen = found.track.mean(found.from, found.from.Add(found.took))
+	if found.isTotal { // by the program's own count
+		calls := max(1, found.track.rate(found.from, found.from.Add(found.took))*found.took.Seconds())
+		found.mean, found.low, found.high = found.mean/calls, found.low/calls, found.high/calls
+	}
 	found.ownAfter = found.track.mean(found.ended, found.ended.Add(*after))
 	found.work = found.track.cpu(found.from, found.from.Add(found.took)) / found.track.cpu(found.began.Add(-*before), found.began)
 	if found.own <= 0 || found.mean <= 0 {
@@ -304,6 +308,9 @@ func (r *run) cells() []string {
 	verdict, why := r.judge()
 	millis := func(nanos float64) string { return fmt.Sprintf("%.3g", nanos/1e6) }
 	reported := millis(r.mean)
+	if r.isTotal {
+		reported = "~" + reported
+	}
 	if r.high > r.low {
 		reported += fmt.Sprintf(" (%s to %s)", millis(r.low), millis(r.high))
 	}
@@ -327,7 +334,7 @@ func (r *run) speed() string {
 }
 
 func (b *bench) report(r *harness.Report) {
-	r.Note("Means are in milliseconds, losses in seconds of work. Each line is a new JVM. A program's own means are those of its own clock: before the command, while its results were measured, and after it had ended. The processor time of a call is that while the results were measured, relative to before; on a machine that others use, it tells more than the means. Losses are those of the program's own throughput; behind it what the command says. Throughput is that of each second since the command began, in percent of that before; bars mark the beginning and end of the results, and the end of the command.")
+	r.Note("Means are in milliseconds, losses in seconds of work; ~ marks profiles without hooks, whose sampled time is divided by the program's own number of calls. Each line is a new JVM. A program's own means are those of its own clock: before the command, while its results were measured, and after it had ended. The processor time of a call is that while the results were measured, relative to before; on a machine that others use, it tells more than the means. Losses are those of the program's own throughput; behind it what the command says. Throughput is that of each second since the command began, in percent of that before; bars mark the beginning and end of the results, and the end of the command.")
 	table := r.Table("program", "JDK", "command", "own mean before", "reported", "off", "own mean then", "after", "processor time of a call", "verdict", "results began after s", "lost going in", "lost coming out", "speed while measured", "throughput by second")
 	met := map[harness.Verdict]int{}
 	for i := range b.runs {

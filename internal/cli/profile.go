@@ -61,7 +61,7 @@ func newProfile(s streams) *cobra.Command {
 			if c.start {
 				return c.runStarted(cmd.Context())
 			}
-			if c.Timing != cct.Auto {
+			if c.Timing != cct.Auto || c.hooks {
 				if err := c.acceptLoss(cmd.Context(), c.PID, &c.settle); err != nil {
 					return err
 				}
