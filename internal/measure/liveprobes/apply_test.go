@@ -183,6 +183,20 @@ func TestWideCalls(t *testing.T) {
 	}
 }
 
+// TestConstructorsOfLibraries checks that they are not traced; those of the program are.
+func TestConstructorsOfLibraries(t *testing.T) {
+	for own, want := range map[string]bool{"shop": true, "pages": false} {
+		f := newFake(t)
+		w := newProbes(f, theLibrary(f.image), newShared(), Options{Own: ownpackages.Given([]string{own})})
+		p := probeOf("web", "shop.Web.handle")
+		p.Level = probeset.Trace
+		apply(t, w, &probeset.Set{Probes: []probeset.Probe{p}})
+		if got := f.with(insideKey); slices.Contains(got, "shop/Order.<init>") != want || !slices.Contains(got, "shop/Order.place") {
+			t.Errorf("own %s: %q", own, got)
+		}
+	}
+}
+
 // TestExplore checks that only what was called is followed, level by level.
 func TestExplore(t *testing.T) {
 	f := newFake(t)

@@ -48,6 +48,12 @@ func (w *Probes) traceLimits(p *plan, levels int) calltree.Limits {
 	return limits
 }
 
+// isOfLibrary reports whether a class is not one of the program's own packages, if those are known.
+func (w *Probes) isOfLibrary(class string) bool {
+	own := w.Own()
+	return (own.Rest || len(own.Names) > 0) && !own.Has(class)
+}
+
 // wideTypes are prefixes of the names of types that classes of all kinds implement, such as Iterator,
 // Runnable and Function. Those of other packages of the JDK have one purpose, such as Statement.
 var wideTypes = []string{"java/lang/", "java/util/", "java/io/", "java/nio/"}
@@ -163,10 +169,10 @@ func (p *plan) expect(m classfile.MethodRef, left int) {
 }
 
 // isWorth reports whether a method is worth tracing: no condition calls it, it is not too
-// small, and no probe records its calls already. A probe whose level was raised replaces
+// small or a constructor of a library, and no probe records its calls already. A probe whose level was raised replaces
 // the spot that exists, which is switched off.
 func (w *Probes) isWorth(p *plan, m universe.Method) bool {
-	if p.Relied[m.MethodRef] || m.Owner.Reason != "" || p.Excluded(m.Owner.Name) != nil || !w.options.Small && isSmall(m) {
+	if p.Relied[m.MethodRef] || m.Owner.Reason != "" || p.Excluded(m.Owner.Name) != nil || !w.options.Small && (isSmall(m) || m.Name == "<init>" && w.isOfLibrary(m.Class)) {
 		return false
 	}
 	inside := instrument.Spot{MethodRef: m.MethodRef, Key: insideKey}
