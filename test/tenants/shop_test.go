@@ -120,10 +120,9 @@ func judgeOrders(t *testing.T, kept trace, orders map[int]order) {
 // below is how many calls of a method there are, however deep.
 func (c *call) below(method string) int {
 	sum := 0
-	for i := range c.Children {
-		child := &c.Children[i]
+	for child := range c.inner() {
 		if child.Class+"."+child.Method == method {
-			sum++
+			sum += max(1, child.Calls)
 		}
 		sum += child.below(method)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -157,7 +158,22 @@ type call struct {
 	MeasuredNanos             int64
 	Values                    []struct{ Expression, Text string }
 	Children                  []call
+	Folded                    []call // sums of further calls
+	Calls                     int    // of a sum
 	caller                    string
+}
+
+// inner yields the calls by one, and the sums of its further calls.
+func (c *call) inner() iter.Seq[*call] {
+	return func(yield func(*call) bool) {
+		for _, list := range [][]call{c.Children, c.Folded} {
+			for i := range list {
+				if !yield(&list[i]) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // value is what was captured by an expression.
@@ -184,11 +200,11 @@ func (c *call) number(t *testing.T, expression string) int {
 // count is how many calls lie below one by these methods, each inside the one before.
 func (c *call) count(methods ...string) int {
 	if len(methods) == 0 {
-		return 1
+		return max(1, c.Calls)
 	}
 	sum := 0
-	for i := range c.Children {
-		if child := &c.Children[i]; child.Class+"."+child.Method == methods[0] {
+	for child := range c.inner() {
+		if child.Class+"."+child.Method == methods[0] {
 			sum += child.count(methods[1:]...)
 		}
 	}

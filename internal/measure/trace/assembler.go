@@ -502,7 +502,7 @@ func (c *Call) fold() {
 			continue
 		}
 		slices.SortStableFunc(calls, func(a, b *Call) int { return cmp.Compare(b.Measured, a.Measured) })
-		f := c.foldedOf(spot)
+		f := FoldInto(&c.Folded, spot)
 		for _, short := range calls[mostAlike:] {
 			f.add(short)
 			gone[short] = true
@@ -513,32 +513,38 @@ func (c *Call) fold() {
 	}
 }
 
-func (c *Call) foldedOf(spot uint32) *Folded {
-	at := slices.IndexFunc(c.Folded, func(f Folded) bool { return f.Spot == spot })
-	if at < 0 {
-		at = len(c.Folded)
-		c.Folded = append(c.Folded, Folded{Spot: spot})
-	}
-	return &c.Folded[at]
-}
-
 // add adds a call with all calls below it.
 func (f *Folded) add(c *Call) {
 	f.Calls++
 	f.Measured += c.Measured
-	for one := range c.All() {
-		if one != c {
-			f.Below++
-		}
-		if one.Threw {
-			f.Threw++
-		}
-		f.Below += one.Omitted.Calls
-		for _, inner := range one.Folded {
-			f.Below += inner.Calls + inner.Below
-			f.Threw += inner.Threw
-		}
+	if c.Threw {
+		f.Threw++
 	}
+	f.Omitted.Calls += c.Omitted.Calls
+	f.Omitted.Time += c.Omitted.Time
+	for _, child := range c.Children {
+		FoldInto(&f.Children, child.Spot).add(child)
+	}
+	for _, inner := range c.Folded {
+		FoldInto(&f.Children, inner.Spot).Merge(inner)
+	}
+}
+
+// takeOff computes the times without the cost of hooks.
+func (f *Folded) takeOff(cost Cost) {
+	inside, below := f.Omitted.takeOff(cost)
+	for _, child := range f.Children {
+		child.takeOff(cost)
+		inside += float64(child.Measured) + cost.Outer*float64(child.Calls)
+		below += child.Duration
+	}
+	f.Self = time.Duration(max(0, float64(f.Measured)-cost.Inner*float64(f.Calls)-inside))
+	f.Duration = f.Self + below
+}
+
+// takeOff returns the time that omitted calls took of their caller, and their time without the cost of hooks.
+func (o Omitted) takeOff(cost Cost) (inside float64, below time.Duration) {
+	return float64(o.Time) + cost.Outer*float64(o.Calls), time.Duration(max(0, float64(o.Time)-cost.Inner*float64(o.Calls)))
 }
 
 func byStart(a, b *Call) int { return cmp.Compare(a.start, b.start) }
@@ -572,12 +578,9 @@ func (t *Transaction) TakeOff(cost Cost) {
 
 func (c *Call) place(begin uint64, cost Cost) {
 	c.Start = time.Duration(c.start - min(begin, c.start))
-	inside := float64(c.Omitted.Time) + cost.Outer*float64(c.Omitted.Calls)
-	below := time.Duration(max(0, float64(c.Omitted.Time)-cost.Inner*float64(c.Omitted.Calls)))
-	for i := range c.Folded {
-		f := &c.Folded[i]
-		hooks := cost.Inner*float64(f.Calls) + (cost.Inner+cost.Outer)*float64(f.Below)
-		f.Duration = time.Duration(max(0, float64(f.Measured)-hooks))
+	inside, below := c.Omitted.takeOff(cost)
+	for _, f := range c.Folded {
+		f.takeOff(cost)
 		inside += float64(f.Measured) + cost.Outer*float64(f.Calls)
 		below += f.Duration
 	}

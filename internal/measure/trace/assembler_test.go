@@ -3,6 +3,7 @@ package trace
 import (
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -237,9 +238,11 @@ func TestManyCallsOfAMethodAreFolded(t *testing.T) {
 	}
 	const folded, long, short = rows - mostAlike, rows/10 - mostAlike, rows - rows/10
 	measured := time.Duration(long*1100 + short*100)
-	want := Folded{Spot: 2, Class: "com.acme.Shop", Method: "m2", Calls: folded, Below: folded, Threw: 1, Measured: measured, Duration: measured - folded*(1+1+2)}
-	if got := tx.Root.Folded; len(got) != 1 || got[0] != want {
-		t.Errorf("folded %+v, want %+v", got, want)
+	inner := &Folded{Spot: 3, Class: "com.acme.Shop", Method: "m3", Calls: folded, Threw: 1, Measured: folded * 50, Duration: folded * 49, Self: folded * 49}
+	want := &Folded{Spot: 2, Class: "com.acme.Shop", Method: "m2", Calls: folded, Measured: measured, Self: measured - folded*(1+50+2), Children: []*Folded{inner}}
+	want.Duration = want.Self + inner.Duration
+	if got := tx.Root.Folded; len(got) != 1 || !reflect.DeepEqual(got[0], want) {
+		t.Errorf("folded %+v, want %+v", got[0], want)
 	}
 	if self := tx.Root.Measured - 1 - measured - mostAlike*1100 - 2*rows; tx.Root.Self != self {
 		t.Errorf("self %v, want %v", tx.Root.Self, self)

@@ -123,7 +123,7 @@ type Call struct {
 	Tags        map[string]string `json:"tags,omitempty"`        // nil if they are those of the caller
 	Values      []Value           `json:"values,omitempty"`
 	Omitted     Omitted           `json:"omitted,omitzero"`   // further calls below it, which were too many to keep
-	Folded      []Folded          `json:"folded,omitempty"`   // further calls by it, of methods of which it has many children
+	Folded      []*Folded         `json:"folded,omitempty"`   // further calls by it, of methods of which it has many children
 	Children    []*Call           `json:"children,omitempty"` // by start time
 
 	label uint32
@@ -139,17 +139,56 @@ type Omitted struct {
 	Time  time.Duration `json:"nanos"`
 }
 
-// A Folded sums up calls of one method by one call. The longest calls of the method are children.
+// A Folded sums up calls of one method by one call, or by the calls of another Folded. The longest calls of the
+// method by one call are children of the call.
 type Folded struct {
 	Spot       uint32        `json:"-"`
 	Class      string        `json:"class,omitempty"` // with dots
 	Method     string        `json:"method"`
 	Descriptor string        `json:"descriptor,omitempty"`
 	Calls      uint64        `json:"calls"`
-	Below      uint64        `json:"callsBelow,omitempty"` // calls below these
 	Threw      uint64        `json:"threw,omitempty"`
 	Measured   time.Duration `json:"measuredNanos"` // including the cost of hooks
 	Duration   time.Duration `json:"durationNanos"` // without it
+	Self       time.Duration `json:"selfNanos"`     // Duration without the children
+	Omitted    Omitted       `json:"omitted,omitzero"`
+	Children   []*Folded     `json:"children,omitempty"`
+}
+
+// All returns the sum and all sums below it, outer before inner.
+func (f *Folded) All() iter.Seq[*Folded] {
+	return func(yield func(*Folded) bool) { f.visit(yield) }
+}
+
+func (f *Folded) visit(yield func(*Folded) bool) bool {
+	return yield(f) && !slices.ContainsFunc(f.Children, func(child *Folded) bool { return !child.visit(yield) })
+}
+
+// FoldInto returns the sum of a method in a list, to which it is added if it is not there.
+func FoldInto(list *[]*Folded, spot uint32) *Folded {
+	for _, f := range *list {
+		if f.Spot == spot {
+			return f
+		}
+	}
+	f := &Folded{Spot: spot}
+	*list = append(*list, f)
+	return f
+}
+
+// Merge adds another sum of the same method, with its names.
+func (f *Folded) Merge(other *Folded) {
+	f.Class, f.Method, f.Descriptor = other.Class, other.Method, other.Descriptor
+	f.Calls += other.Calls
+	f.Threw += other.Threw
+	f.Measured += other.Measured
+	f.Duration += other.Duration
+	f.Self += other.Self
+	f.Omitted.Calls += other.Omitted.Calls
+	f.Omitted.Time += other.Omitted.Time
+	for _, child := range other.Children {
+		FoldInto(&f.Children, child.Spot).Merge(child)
+	}
 }
 
 // A Thread is the thread of a call.
@@ -238,8 +277,10 @@ func (t *Transaction) Calls() (calls, errors uint64) {
 			errors++
 		}
 		for _, f := range c.Folded {
-			calls += f.Calls + f.Below
-			errors += f.Threw
+			for one := range f.All() {
+				calls += one.Calls + one.Omitted.Calls
+				errors += one.Threw
+			}
 		}
 	}
 	return calls, errors
@@ -292,14 +333,15 @@ func (c *Call) resolve(names *liveprobes.Names, redact *Redactor, around map[str
 		c.Tags = tags
 	}
 	whole := c.known && has
-	for i := range c.Folded {
-		f := &c.Folded[i]
-		spot, found := names.Spots[f.Spot]
-		f.Class, f.Method, f.Descriptor = strings.ReplaceAll(spot.Class, "/", "."), spot.Name, spot.Descriptor
-		if !found {
-			f.Method = unnamed(f.Spot)
+	for _, folded := range c.Folded {
+		for f := range folded.All() {
+			spot, found := names.Spots[f.Spot]
+			f.Class, f.Method, f.Descriptor = strings.ReplaceAll(spot.Class, "/", "."), spot.Name, spot.Descriptor
+			if !found {
+				f.Method = unnamed(f.Spot)
+			}
+			whole = whole && found
 		}
-		whole = whole && found
 	}
 	for _, child := range c.Children {
 		whole = child.resolve(names, redact, tags) && whole

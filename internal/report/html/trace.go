@@ -99,9 +99,9 @@ func hottestOf(t *trace.Trace) *hottest {
 	for _, one := range t.Transactions {
 		for c := range one.All() {
 			add(c.Class, c.Method, c.Self, 1)
-			for _, f := range c.Folded {
-				if f.Below == 0 { // otherwise its self time is unknown
-					add(f.Class, f.Method, f.Duration, f.Calls)
+			for _, folded := range c.Folded {
+				for f := range folded.All() {
+					add(f.Class, f.Method, f.Self, f.Calls)
 				}
 			}
 		}

@@ -71,8 +71,10 @@ func attributes(t *trace.Transaction, c *trace.Call) (list attributeList) {
 	list.flag("sonde.handed_over", c.Handed)
 	list.flag("sonde.no_end_seen", c.Cut)
 	notKept := c.Omitted.Calls
-	for _, f := range c.Folded {
-		notKept += f.Calls + f.Below
+	for _, folded := range c.Folded {
+		for f := range folded.All() {
+			notKept += f.Calls + f.Omitted.Calls
+		}
 	}
 	if notKept > 0 {
 		list.number("sonde.calls_not_kept", int64(notKept))

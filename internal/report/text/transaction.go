@@ -191,8 +191,8 @@ func (r *row) details() (texts []string) {
 		texts = append(texts, "on "+threadsText(r.calls))
 	}
 	texts = append(texts, valueTexts(r)...)
-	if r.folded.Calls > 0 {
-		texts = append(texts, fmt.Sprintf("the longest %s are drawn, the others took %s in all", format.Grouped(uint64(len(r.calls))), format.Duration(r.folded.Duration)))
+	if r.folded.Calls > 0 && len(r.calls) > 0 {
+		texts = append(texts, fmt.Sprintf("%s are drawn, the others took %s in all", format.Grouped(uint64(len(r.calls))), format.Duration(r.folded.Duration)))
 	}
 	if r.omitted.Calls > 0 {
 		texts = append(texts, fmt.Sprintf("and %s below, %s in total, summed up", format.Count(r.omitted.Calls, "more call", "more calls"), format.Duration(r.omitted.Time)))
@@ -254,8 +254,11 @@ func rail(is bool) string {
 func (d *drawing) label(r *row) string { return r.name() + r.times() + r.marks() }
 
 func (r *row) name() string {
-	c := r.calls[0]
-	name := format.Line(ShortName(c.Class, c.Method))
+	class, method := r.folded.Class, r.folded.Method
+	if len(r.calls) > 0 {
+		class, method = r.calls[0].Class, r.calls[0].Method
+	}
+	name := format.Line(ShortName(class, method))
 	if r.isHanded() {
 		name = "⇢ " + name
 	}
@@ -338,7 +341,7 @@ type row struct {
 	isLast   bool          // among its parent's
 	duration time.Duration // of all calls
 	omitted  trace.Omitted // calls below that were summed up
-	folded   trace.Folded  // further calls of the same method
+	folded   trace.Folded  // further calls of the method, and those below them
 }
 
 // size returns the number of calls that share a row.
@@ -349,27 +352,25 @@ const foldFrom = 3
 
 // rowsOf returns the rows of a transaction: its root, then its parts.
 func rowsOf(t *trace.Transaction) []*row {
-	rows := []*row{newRow([]*trace.Call{t.Root}, 0)}
+	rows := []*row{newRow([]*trace.Call{t.Root}, trace.Folded{}, 0)}
 	for _, group := range groupCalls(t.Parts) {
-		r := newRow(group, 0)
+		r := newRow(group, trace.Folded{}, 0)
 		r.isPart = true
 		rows = append(rows, r)
 	}
 	return rows
 }
 
-func newRow(calls []*trace.Call, level int) *row {
-	r := &row{calls: calls, level: level}
+func newRow(calls []*trace.Call, folded trace.Folded, level int) *row {
+	r := &row{calls: calls, level: level, folded: folded, duration: folded.Duration, omitted: folded.Omitted}
 	var below []*trace.Call
-	folded := map[uint32]trace.Folded{}
+	var sums []*trace.Folded
+	for _, f := range folded.Children {
+		trace.FoldInto(&sums, f.Spot).Merge(f)
+	}
 	for _, c := range calls {
 		for _, f := range c.Folded {
-			sum := folded[f.Spot]
-			sum.Calls += f.Calls
-			sum.Below += f.Below
-			sum.Threw += f.Threw
-			sum.Duration += f.Duration
-			folded[f.Spot] = sum
+			trace.FoldInto(&sums, f.Spot).Merge(f)
 		}
 		r.duration += c.Duration
 		r.omitted.Calls += c.Omitted.Calls
@@ -377,12 +378,16 @@ func newRow(calls []*trace.Call, level int) *row {
 		below = append(below, c.Children...)
 	}
 	for _, group := range groupCalls(below) {
-		child := newRow(group, level+1)
-		if !group[0].Handed { // a call is folded only if many of its method remain
-			child.folded = folded[group[0].Spot]
-			child.duration += child.folded.Duration
+		var further trace.Folded
+		at := slices.IndexFunc(sums, func(f *trace.Folded) bool { return f.Spot == group[0].Spot })
+		if at >= 0 && !group[0].Handed {
+			further = *sums[at]
+			sums = slices.Delete(sums, at, at+1)
 		}
-		r.children = append(r.children, child)
+		r.children = append(r.children, newRow(group, further, level+1))
+	}
+	for _, f := range sums {
+		r.children = append(r.children, newRow(nil, *f, level+1))
 	}
 	if n := len(r.children); n > 0 {
 		r.children[n-1].isLast = true
@@ -464,7 +469,7 @@ func (c choice) choose(rows []*row) (kept []*row, left uint64) {
 	}
 	for _, r := range all {
 		if !isKept[r] {
-			left += r.size() + r.folded.Below
+			left += r.size()
 		}
 	}
 	return prune(rows, isKept), left
@@ -547,10 +552,10 @@ func columnOf(at, extent time.Duration, columns int) int {
 }
 
 // isHanded reports whether the calls of a row were handed over to their thread.
-func (r *row) isHanded() bool { return r.isPart || r.calls[0].Handed }
+func (r *row) isHanded() bool { return r.isPart || len(r.calls) > 0 && r.calls[0].Handed }
 
 // isConditional reports whether the hook of a row has a condition or a context.
-func (r *row) isConditional() bool { return r.calls[0].Conditional }
+func (r *row) isConditional() bool { return len(r.calls) > 0 && r.calls[0].Conditional }
 
 // threw returns how many calls of a row ended with an exception.
 func (r *row) threw() (n uint64) {

@@ -14,12 +14,12 @@ function drawTitle(t) {
 }
 
 function fillCallTooltip(tooltip, row, transaction) {
-	const call = row.calls[0];
 	const isOne = row.size === 1;
 	const whole = Math.max(1, transaction.durationNanos);
 	const facts = make("dl", "");
 	const add = (name, figure, more) => facts.append(make("dt", "", name), make("dd", "", figure), make("dd", "", more ?? ""));
-	if (!isOne) add("Calls", count(row.size), `mean ${nanos(row.duration / row.size)}, longest ${nanos(row.longest)}`);
+	const longest = row.longest > 0 ? `, longest ${nanos(row.longest)}` : "";
+	if (!isOne) add("Calls", count(row.size), `mean ${nanos(row.duration / row.size)}${longest}`);
 	add("Total", nanos(row.duration), share(row.duration / whole));
 	add("Self", nanos(row.self), share(row.self / whole));
 	add("Begins", nanos(row.start), isOne ? "" : "the first");
@@ -31,7 +31,7 @@ function fillCallTooltip(tooltip, row, transaction) {
 	tooltip.replaceChildren(
 		...[
 			nameElement(row.name),
-			make("span", "signature", signature(call.descriptor ?? "")),
+			make("span", "signature", signature(row.descriptor ?? "")),
 			facts,
 			values.length > 0 ? list : null,
 			said.length > 0 ? make("div", "said", ...said) : null,
@@ -46,9 +46,9 @@ function sentencesOfCall(row) {
 	if (row.conditional) said.push("Conditional: such calls are traced only where the condition or context holds.");
 	if (row.threw) said.push(row.size === 1 ? "Ended with an exception." : `${plural(row.threw, "call")} ended with an exception.`);
 	if (row.cut) said.push("Its end was not seen.");
-	if (row.size > row.calls.length) said.push(`The longest ${count(row.calls.length)} calls are drawn; the others, and the calls below them, are only summed up.`);
+	if (row.size > row.calls.length) said.push(`${plural(row.calls.length, "call")} drawn; the others are only summed up, because there were many.`);
 	if (row.omitted) said.push(`${plural(row.omitted, "more call")} below were summed up because there were too many.`);
-	const tags = Object.entries(row.calls[0].tags ?? {});
+	const tags = Object.entries(row.calls[0]?.tags ?? {});
 	if (tags.length > 0 && row.level > 0) said.push("Tags here: " + tags.map(([name, value]) => `${name}=${value}`).join(", "));
 	return said;
 }

@@ -14,14 +14,12 @@ function decodeTrace(trace) {
 }
 
 function decodeCall(call) {
-	const method = nameOf(call.class ?? "", call.method);
-	if (!call.class) method.brief = method.full = call.method;
 	return {
 		...call,
-		name: method,
+		name: decodeName(call),
 		end: call.startNanos + call.measuredNanos,
 		values: call.values ?? [],
-		folded: call.folded ?? [],
+		folded: (call.folded ?? []).map(decodeFolded),
 		children: (call.children ?? []).map(decodeCall),
 	};
 }
@@ -48,25 +46,45 @@ function rowsOf(transaction) {
 	return rows;
 }
 
-function makeCallRow(calls, level, parent) {
-	const sum = (key) => calls.reduce((total, call) => total + call[key], 0);
-	// Further calls of the method that its caller only counted.
-	const folded = parent ? parent.calls.flatMap((call) => call.folded).filter((other) => !calls[0].handed && methodKey(other) === methodKey(calls[0])) : [];
-	const sumFolded = (key) => folded.reduce((total, other) => total + (other[key] ?? 0), 0);
+// makeCallRow returns the row of calls, with sums of further calls of the same method.
+function makeCallRow(calls, level, parent, folded = []) {
+	const sum = (key) => [...calls, ...folded].reduce((total, one) => total + one[key], 0);
+	const first = calls[0] ?? folded[0];
 	const row = {
-		calls, level, parent, name: calls[0].name, open: true, size: calls.length + sumFolded("calls"),
-		duration: sum("durationNanos") + sumFolded("durationNanos"), self: sum("selfNanos") + folded.reduce((total, other) => total + (other.callsBelow ? 0 : other.durationNanos), 0), measured: sum("measuredNanos"),
-		start: calls[0].startNanos, end: calls.reduce((last, call) => Math.max(last, call.end), 0),
+		calls, level, parent, name: first.name, open: true, size: calls.length + folded.reduce((total, one) => total + one.calls, 0),
+		duration: sum("durationNanos"), self: sum("selfNanos"), measured: sum("measuredNanos"),
+		start: calls[0]?.startNanos ?? parent.start, end: calls.reduce((last, call) => Math.max(last, call.end), calls.length > 0 ? 0 : parent.end),
 		longest: calls.reduce((longest, call) => Math.max(longest, call.durationNanos), 0),
-		threw: calls.filter((call) => call.threw).length + sumFolded("threw"), cut: calls.filter((call) => call.cut).length,
-		conditional: Boolean(calls[0].conditional), handed: Boolean(calls[0].handed),
-		omitted: calls.reduce((total, call) => total + (call.omitted?.calls ?? 0), 0),
+		threw: calls.filter((call) => call.threw).length + folded.reduce((total, one) => total + (one.threw ?? 0), 0), cut: calls.filter((call) => call.cut).length,
+		conditional: Boolean(first.conditional), handed: Boolean(first.handed), descriptor: first.descriptor,
+		omitted: [...calls, ...folded].reduce((total, one) => total + (one.omitted?.calls ?? 0), 0),
 	};
 	// A region is the nearest enclosing conditional call. If that is the root, everything
 	// is conditional and nothing has to be distinguished.
 	row.region = row.conditional && level > 0 ? row : parent ? parent.region : null;
-	row.children = foldCalls(calls.flatMap((call) => call.children)).map((inner) => makeCallRow(inner, level + 1, row));
+	const further = new Map();
+	for (const one of [...calls.flatMap((call) => call.folded), ...folded.flatMap((one) => one.children)]) {
+		if (!further.has(methodKey(one))) further.set(methodKey(one), []);
+		further.get(methodKey(one)).push(one);
+	}
+	row.children = foldCalls(calls.flatMap((call) => call.children)).map((inner) => {
+		const key = methodKey(inner[0]);
+		const more = inner[0].handed ? [] : (further.get(key) ?? []);
+		if (more.length > 0) further.delete(key);
+		return makeCallRow(inner, level + 1, row, more);
+	});
+	for (const rest of further.values()) row.children.push(makeCallRow([], level + 1, row, rest));
 	return row;
+}
+
+function decodeFolded(one) {
+	return { ...one, name: decodeName(one), children: (one.children ?? []).map(decodeFolded) };
+}
+
+function decodeName(call) {
+	const method = nameOf(call.class ?? "", call.method);
+	if (!call.class) method.brief = method.full = call.method;
+	return method;
 }
 
 function methodKey(call) {
