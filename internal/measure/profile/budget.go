@@ -402,6 +402,10 @@ func (b *budget) explain(p *cct.Profile, v view) {
 		p.Quiet = append(p.Quiet, q)
 	}
 	note := func(format string, args ...any) { p.Notes = append(p.Notes, fmt.Sprintf(format, args...)) }
+	where := "their time is included in that of their callers"
+	if b.run.stacks != nil {
+		where = "sampled stacks show their time"
+	}
 	if allowed := b.run.Share.Allowance(b.run.Budget); allowed < b.run.Budget {
 		note("the budget for the hooks of all commands at this JVM allowed this profile %s of the program's CPU time in the end, so it shows less than alone", format.Percent(allowed))
 	}
@@ -409,13 +413,13 @@ func (b *budget) explain(p *cct.Profile, v view) {
 		note("some callees have no hooks, because installing more would exceed the budget (--timing exact installs all)")
 	}
 	if waiting > 0 {
-		note("there was no time to try the hooks of %s; their time is included in that of their callers", format.Plural(waiting, "method"))
+		note("there was no time to try the hooks of %s; %s", format.Plural(waiting, "method"), where)
 	}
 	if len(b.tooCentral) > 0 {
-		note("%s got no hooks, because their classes are inlined into much of the running code and changing them would exceed the budget (raise --budget, or use --timing exact); their time is included in that of their callers", format.Plural(len(b.tooCentral), "method"))
+		note("%s got no hooks, because their classes are inlined into much of the running code and changing them would exceed the budget (raise --budget, or use --timing exact); %s", format.Plural(len(b.tooCentral), "method"), where)
 	}
 	if len(b.tooSmall) > 0 {
-		note("%s got no hooks, because they are too small to be worth one; their time is included in that of their callers", format.Plural(len(b.tooSmall), "method"))
+		note("%s got no hooks, because they are too small to be worth one; %s", format.Plural(len(b.tooSmall), "method"), where)
 	}
 }
 

@@ -139,6 +139,7 @@ function kindOf(node) {
 // selfText and the following return the times of a node, or a dash.
 // ~ marks estimates by sampled stacks.
 function selfText(node) {
+	if (node.sampled && node.self === 0) return "–";
 	return isTimed(node) ? (node.sampled || node.split ? "~" : "") + nanos(node.self) : "–";
 }
 
@@ -162,5 +163,5 @@ function waitText(node) {
 }
 
 function errorText(node) {
-	return !isTimed(node) ? "–" : within(node.self, selfError(node));
+	return !isTimed(node) || (node.sampled && node.self === 0) ? "–" : within(node.self, selfError(node));
 }
