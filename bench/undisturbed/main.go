@@ -159,7 +159,10 @@ func (b *bench) run(ctx context.Context, jdk jvmtest.JDK, classes string, s subj
 	defer p.Close()
 	follower := follow(p)
 	defer func() { _, _ = follower.end() }()
-	if err := process.Pause(ctx, *warm+*before); err != nil {
+	if err := process.Pause(ctx, *warm); err != nil {
+		return nil, err
+	}
+	if err := follower.awaitSteady(ctx); err != nil {
 		return nil, err
 	}
 	found := &run{program: s.name, command: c.name, jdk: jdk.Major, began: time.Now()}
@@ -202,6 +205,8 @@ type follower struct {
 	stop chan struct{}
 	done chan struct{}
 	once sync.Once
+
+	lock sync.Mutex
 	track
 	err error
 }
@@ -218,7 +223,9 @@ func follow(p *harness.Program) *follower {
 				f.err = cmp.Or(err, errors.New("the program answers something else"))
 				return
 			}
+			f.lock.Lock()
 			f.track = append(f.track, reading{time.Now(), numbers[0], numbers[1], numbers[2]})
+			f.lock.Unlock()
 			select {
 			case <-f.stop:
 				return
@@ -227,6 +234,31 @@ func follow(p *harness.Program) *follower {
 		}
 	}()
 	return f
+}
+
+// steadyTries is how often a program is given more time until its own mean is steady.
+const steadyTries = 5
+
+// awaitSteady waits until the program's own mean is that of the time before, or it has had enough time.
+func (f *follower) awaitSteady(ctx context.Context) error {
+	var last float64
+	for range steadyTries {
+		from := time.Now()
+		if err := process.Pause(ctx, *before); err != nil {
+			return err
+		}
+		f.lock.Lock()
+		var now float64
+		if len(f.track) > 0 {
+			now = float64(f.mean(from, time.Now()))
+		}
+		f.lock.Unlock()
+		if last > 0 && now > last*(1-tolerance/2) && now < last*(1+tolerance/2) {
+			break
+		}
+		last = now
+	}
+	return nil
 }
 
 func (f *follower) end() (track, error) {
