@@ -9,6 +9,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/classes/own"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
@@ -234,5 +235,17 @@ func TestOnlyDescriptor(t *testing.T) {
 	}
 	if got := onlyDescriptor([]byte{1}, "compare"); got != "" {
 		t.Errorf("a damaged file has %q", got)
+	}
+}
+
+// TestLowerBoundsAreMarked checks that a method that HotSpot may replace is marked if calls of it were counted.
+func TestLowerBoundsAreMarked(t *testing.T) {
+	replaced, unseen, plain := classfile.MethodRef{Class: "A", Name: "max"}, classfile.MethodRef{Class: "A", Name: "min"}, classfile.MethodRef{Class: "A", Name: "own"}
+	s := &search{planner: newPlanner(Defaults()), indexes: map[classfile.MethodRef]int{replaced: 0, unseen: 1, plain: 2}}
+	s.order = []*subject{{MethodRef: replaced, id: 1, calls: 3}, {MethodRef: unseen, id: 2}, {MethodRef: plain, id: 3, calls: 5}}
+	c := &Climb{Methods: make([]cct.Method, 3)}
+	s.markLowerBounds(c, map[uint32]*arena.Totals{1: {LowerBound: true}, 2: {LowerBound: true}, 3: {}})
+	if !c.Methods[0].LowerBound || c.Methods[1].LowerBound || c.Methods[2].LowerBound || len(c.Notes) != 1 {
+		t.Errorf("marked %+v, with the notes %q", c.Methods, c.Notes)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/jvm/sampler"
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
+	"github.com/sonde-jvm/sonde/internal/session"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
 func (s *search) index(m classfile.MethodRef) int {
@@ -43,7 +45,26 @@ func (s *search) result() *Climb {
 	s.renumber(c)
 	c.List = s.list()
 	c.Methods = slices.Clone(s.methods)
+	if s.session != nil {
+		if sum, err := s.session.Sum(); err == nil { // otherwise the JVM is left, and nothing was counted
+			s.markLowerBounds(c, sum.Methods)
+		}
+	}
 	return c
+}
+
+// markLowerBounds marks methods whose hooks may have missed calls, and says why.
+func (s *search) markLowerBounds(c *Climb, counted map[uint32]*arena.Totals) {
+	isMarked := false
+	for _, one := range s.order {
+		at, isNamed := s.indexes[one.MethodRef]
+		if totals := counted[one.id]; isNamed && totals != nil && totals.LowerBound && one.calls > 0 {
+			c.Methods[at].LowerBound, isMarked = true, true
+		}
+	}
+	if isMarked {
+		c.Notes = append(c.Notes, "≥: "+session.WhyLowerBound)
+	}
 }
 
 const (

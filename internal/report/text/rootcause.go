@@ -217,6 +217,9 @@ func (r *rootCauseReport) callers(spot int) {
 		calls = s.Own.Calls
 	}
 	t := &table{columns: callerColumns, rows: [][]string{callerCells("100 %", "", "", calls, s.Own)}}
+	if calls > 0 {
+		t.rows[0][3] = format.AtLeast(r.found.Methods[s.Method].LowerBound, t.rows[0][3])
+	}
 	type line struct{ row, folded int }
 	var lines []line
 	for i := 0; i < len(rows); i++ {
