@@ -228,6 +228,13 @@ func (n *Node) Roots() *Node {
 	return sum
 }
 
+// MissesRootCalls reports whether HotSpot may have replaced calls of a root, which are then not counted.
+func (p *Profile) MissesRootCalls() bool {
+	return p.Merged != nil && slices.ContainsFunc(p.Merged.Children, func(root *Node) bool {
+		return root.Method >= 0 && root.Method < len(p.Methods) && p.Methods[root.Method].LowerBound
+	})
+}
+
 // Uncertainty returns the larger distance to a bound.
 func (t Time) Uncertainty() float64 { return max(t.High-t.Nanos, t.Nanos-t.Low) }
 

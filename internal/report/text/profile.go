@@ -61,7 +61,7 @@ func (r *profileReport) header() {
 	if !p.Began.IsZero() {
 		when = ", from " + p.Began.Format("2006-01-02 15:04:05 MST")
 	}
-	r.say("%s%s: %s", format.Duration(p.Took), when, rootCalls(p.Merged))
+	r.say("%s%s: %s", format.Duration(p.Took), when, rootCalls(p))
 	timing := Timing(p)
 	if p.Timing == cct.Sampled || p.Timing == cct.Auto || hasEstimates(p.Merged) {
 		timing += "; ~ marks estimates, whose ± is a 95 % confidence interval"
@@ -76,9 +76,10 @@ func (r *profileReport) header() {
 }
 
 // rootCalls describes how often the roots were called, and how long the calls took.
-func rootCalls(top *cct.Node) string {
+func rootCalls(p *cct.Profile) string {
+	top := p.Merged
 	root := top.Roots()
-	text := format.Count(root.Calls, "call of the root", "calls of the root")
+	text := format.AtLeast(p.MissesRootCalls(), format.Count(root.Calls, "call of the root", "calls of the root"))
 	if root.Calls == 0 && top.Total.Nanos > 0 {
 		text = "the root"
 	}

@@ -65,6 +65,16 @@ func TestEmptyProfile(t *testing.T) {
 	}
 }
 
+func TestReplacedRoots(t *testing.T) {
+	p := reporttest.Shop(1)
+	for _, isReplaced := range []bool{false, true} {
+		p.Methods[p.Merged.Children[0].Method].LowerBound = isReplaced
+		if got := rootCalls(p); strings.HasPrefix(got, "≥ ") != isReplaced {
+			t.Errorf("a root that HotSpot may replace, %v: %q", isReplaced, got)
+		}
+	}
+}
+
 func TestErrors(t *testing.T) {
 	for _, tt := range []struct {
 		time cct.Time
