@@ -44,7 +44,7 @@ const (
 	pacePeriod = 2 * time.Millisecond
 	// paceBefore is how long the program is watched before classes change, and enoughBefore how many
 	// samples end that earlier. A program that has little of a busy machine is watched for
-	// paceBeforeMost, until it has fewSamples; one that has almost none of half of paceBefore is idle.
+	// paceBeforeMost, until it has fewSamples; one that has almost none after half of that is idle.
 	paceBefore     = time.Second
 	paceBeforeMost = 4 * time.Second
 	enoughBefore   = 400
@@ -102,7 +102,7 @@ func (p *Pace) Rest(ctx context.Context) {
 		p.before = append(p.before, p.poll(ctx)...)
 		passed := time.Since(p.began)
 		enough := len(p.before) >= enoughBefore || passed >= paceBefore && len(p.before) >= fewSamples || passed >= paceBeforeMost
-		idle := passed > paceBefore/2 && len(p.before) < idleSamples
+		idle := passed > paceBeforeMost/2 && len(p.before) < idleSamples
 		if enough || idle || process.Pause(ctx, 20*time.Millisecond) != nil {
 			return
 		}
