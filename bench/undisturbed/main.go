@@ -329,7 +329,7 @@ func (r *run) judge() (harness.Verdict, string) {
 	case r.disturbed:
 		return harness.Met, "says it is disturbed"
 	case agree(r.work, 1) && agree(r.mean, float64(r.ownThen)):
-		return harness.Met, "by processor time: the machine was busier or idler than before"
+		return harness.Unclear, "the program had this mean by its own clock, too, and a call took as much processor time as before: the machine was busier or idler"
 	case !near(float64(r.ownAfter)) && r.mean >= min(own, float64(r.ownAfter))*(1-tolerance) && r.mean <= max(own, float64(r.ownAfter))*(1+tolerance):
 		return harness.Unclear, "the program has another mean afterwards, too"
 	}
