@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"slices"
 	"sort"
+	"strings"
 )
 
 // codeCache finds the generated code of a JVM: compiled methods, the interpreter, stubs. A JVM replaces
@@ -264,6 +265,11 @@ type blob struct {
 
 // hasScopes reports whether the code is that of a method.
 func (b *blob) hasScopes() bool { return b.kind == compiledCode || b.kind == nativeWrapper }
+
+// isCalled reports whether a stub is entered by calls. Adapters and the like are jumped to.
+func (b *blob) isCalled() bool {
+	return b.kind == stubCode && (strings.HasPrefix(b.name, "StubRoutines") || strings.Contains(b.name, "C1 Runtime") || strings.Contains(b.name, "Runtime1 stub"))
+}
 
 // is reports whether code has an identity. Only methods have a number.
 func (b *blob) is(other identity) bool {

@@ -24,6 +24,8 @@ func (w *walk) partial(b *blob, pc uint64) (up, known bool, end End) {
 			return false, true, w.outside(at)
 		}
 		up, end = w.move(to, at, w.fp()), UnknownCode
+	case unknownFrame:
+		return false, true, UnknownCode
 	default:
 		return false, false, UnknownCode
 	}
@@ -294,24 +296,36 @@ func epilogueARM64(code []byte) bool {
 	return false
 }
 
+// longestCall bounds the bytes of a call.
+const longestCall = 13
+
 // isAfterCall reports whether the instruction before an address is a call of some code; of any code if called is nil.
 func (w *walk) isAfterCall(pc uint64, called *blob) bool {
 	if w.code.find(pc) == nil && w.natives.libraries.Find(pc) == nil {
 		return false
 	}
-	const longest = 13
-	code := w.memory.bytes(pc-longest, longest)
+	code := w.memory.bytes(pc-longestCall, longestCall)
 	if code == nil {
 		return false
 	}
 	if w.machine.link >= 0 {
-		return isCallARM64(binary.LittleEndian.Uint32(code[longest-4:]))
+		return isCallARM64(binary.LittleEndian.Uint32(code[longestCall-4:]))
 	}
 	target, direct, ok := callAMD64(code, pc)
 	if !ok || called == nil || !direct {
 		return ok
 	}
 	return target >= called.codeBegin && target < called.codeEnd
+}
+
+// target returns where the call before a return address leads, if its code has that.
+func (w *walk) target(pc uint64) (target uint64, direct bool) {
+	code := w.memory.bytes(pc-longestCall, longestCall)
+	if code == nil || w.machine.link >= 0 {
+		return 0, false
+	}
+	target, direct, _ = callAMD64(code, pc)
+	return target, direct
 }
 
 // callAMD64 recognizes a call at the end of some code, and its target if the code has it.

@@ -77,6 +77,10 @@ type walk struct {
 	looked int  // addresses that were looked up
 	top    bool // no frame has been left yet: the position may be anywhere in its code
 	exact  bool // the position is that of an instruction, not a return address
+	java   bool // the frames come from a Java method, so only generated code can be next
+	found  bool // a frame was found by a search
+	sure   int  // how many frames came before the search
+	callee *blob
 }
 
 func (w *walk) pc() uint64 { return w.regs.Values[w.machine.pc] }
@@ -91,10 +95,22 @@ func (w *walk) move(pc, sp, fp uint64) bool {
 	return up
 }
 
+// search goes to a frame that was found by a search. What earlier calls have left on the stack may look like one, so
+// the frames count only if they lead to the end of the stack.
+func (w *walk) search(pc, sp, fp uint64) bool {
+	if !w.found {
+		w.found, w.sure = true, len(w.frames)
+	}
+	return w.move(pc, sp, fp)
+}
+
 // Walk returns the frames of a thread, the innermost first.
 func (v *Walker) Walk(regs unwind.Registers, stack *Stack) ([]jfr.Frame, End) {
 	w := &walk{Walker: v, stack: *stack, regs: regs, top: true, exact: true}
 	end := w.run()
+	if end == UnknownCode && w.found {
+		w.frames = w.frames[:w.sure]
+	}
 	return w.frames, end
 }
 
@@ -122,6 +138,8 @@ func (w *walk) run() End {
 			more, end = w.entryFrame()
 		case w.code.holds(pc):
 			more, end = w.generated(pc)
+		case w.java:
+			return UnknownCode // native code calls Java only through stubs
 		default:
 			more, end = w.native(pc)
 		}
@@ -180,6 +198,8 @@ func (w *walk) generated(pc uint64) (bool, End) {
 		return w.compiled(b)
 	case strings.Contains(b.name, "continuation"):
 		return false, InHeap // this code copies frames between heap and stack
+	case strings.Contains(b.name, "upcall"):
+		w.java = false // native code calls it
 	}
 	return w.stub(b)
 }
@@ -193,10 +213,13 @@ func (w *walk) returnsTo(pc uint64, called *blob) bool {
 	if pc == w.callStub {
 		return true
 	}
+	if called != nil && called.isCalled() {
+		return w.isAfterCall(pc, called) // by generated code, or by the VM
+	}
 	b := w.code.find(pc)
 	switch {
 	case b == nil:
-		return called != nil && called.kind == stubCode && w.isAfterCall(pc, called) // the VM calls stubs
+		return false
 	case b.kind == interpreterCode && (called == nil || called.kind != stubCode):
 		return true
 	case w.isDescribed(b, pc):
@@ -252,6 +275,17 @@ func (w *walk) isInterpreted(fp uint64) bool {
 // isUnsure reports whether a word may be the return address of a frame, in code of which nothing is known for sure.
 func (w *walk) isUnsure(pc uint64) bool { return w.code.holds(pc) && w.code.find(pc) == nil }
 
+// callsOther reports whether the call before a return address is one of another method than that of some code. Calls
+// that depend on the receiver, and of methods that are not compiled, lead to other code first.
+func (w *walk) callsOther(pc uint64, called *blob) bool {
+	target, direct := w.target(pc)
+	if !direct {
+		return false
+	}
+	b := w.code.find(target)
+	return b != nil && b.kind == compiledCode && b.method != called.method
+}
+
 // isDescribed reports whether the compiler has described a return address.
 func (w *walk) isDescribed(b *blob, pc uint64) bool {
 	if !b.hasScopes() {
@@ -289,6 +323,9 @@ func (w *walk) compiled(b *blob) (bool, End) {
 		}
 		scope, _ = w.code.desc(b, pc, false)
 	}
+	if w.found && described && w.callee != nil && w.callsOther(pc, w.callee) {
+		return false, UnknownCode
+	}
 	if !w.addCompiled(b, scope) {
 		return false, UnknownCode
 	}
@@ -317,6 +354,9 @@ func (w *walk) leavePushed(b *blob) (bool, End) {
 			return false, UnknownCode
 		}
 		if w.isCaller(w.strip(pc), end, fp, nil) {
+			if i > 0 {
+				return w.search(w.strip(pc), end, fp), UnknownCode
+			}
 			return w.leaveAt(end)
 		}
 	}
@@ -355,6 +395,7 @@ func (w *walk) addCompiled(b *blob, offset uint32) bool {
 		}
 		w.frames = append(w.frames, frame)
 	}
+	w.java, w.callee = true, b
 	return true
 }
 
@@ -424,6 +465,7 @@ func (w *walk) interpreted() (bool, End) {
 		kind = jfr.Native
 	}
 	w.frames = append(w.frames, jfr.Frame{Method: m.info, BCI: bci, Line: w.methods.line(m, bci), Kind: kind})
+	w.java, w.callee = true, nil
 	pc, ok := w.word(fp + 8)
 	caller, has := w.word(fp)
 	if !ok || !has {
@@ -442,6 +484,7 @@ func (w *walk) entered() (bool, End) {
 	fp := w.fp()
 	if pc, ok := w.word(fp + 8); m != nil && ok && fp >= w.sp() && fp-w.sp() <= builtFirst && w.returnsTo(w.strip(pc), nil) {
 		w.frames = append(w.frames, jfr.Frame{Method: m.info, Line: w.methods.line(m, 0), Kind: jfr.Interpreted})
+		w.java = true
 		caller, _ := w.word(fp)
 		sender := w.regs.Values[w.machine.sender]
 		if at, _ := w.word(fp - 8); at > fp && at-fp < 1<<16 {
@@ -462,13 +505,13 @@ func (w *walk) frameless(b *blob) (bool, End) {
 		return w.move(link, w.sp(), w.fp()), UnknownCode
 	}
 	if pc, _ := w.word(w.sp()); w.returnsTo(pc, b) {
-		return w.move(pc, w.sp()+8, w.fp()), UnknownCode
+		return w.search(pc, w.sp()+8, w.fp()), UnknownCode
 	} else if w.isUnsure(pc) {
 		return false, UnknownCode
 	}
 	// Code that moves arguments keeps the return address in a register.
 	if pc := w.regs.Values[rax]; w.exact && w.returnsTo(pc, b) && w.regs.Values[r13] > w.sp() && w.regs.Values[r13]-w.sp() < 1<<12 {
-		return w.move(pc, w.regs.Values[r13], w.fp()), UnknownCode
+		return w.search(pc, w.regs.Values[r13], w.fp()), UnknownCode
 	}
 	return false, UnknownCode
 }
@@ -476,12 +519,13 @@ func (w *walk) frameless(b *blob) (bool, End) {
 // stub leaves generated code that is no method. Stubs with a frame of known size are like methods;
 // others have saved the frame pointer, or made no frame, or pushed some words.
 func (w *walk) stub(b *blob) (bool, End) {
+	w.callee = nil
 	if b.frame > 0 && (!w.exact || w.pc() >= b.complete && b.complete > b.codeBegin) {
 		return w.leave(b)
 	}
 	called := b
-	if !strings.HasPrefix(b.name, "StubRoutines") {
-		called = nil // adapters and the like are jumped to
+	if !b.isCalled() {
+		called = nil
 	}
 	if w.exact {
 		if more, end := w.frameless(called); more {
@@ -491,7 +535,7 @@ func (w *walk) stub(b *blob) (bool, End) {
 	fp := w.fp()
 	if pc, ok := w.word(fp + 8); ok && fp >= w.sp() && !w.isInterpreted(fp) && w.returnsTo(w.strip(pc), b) {
 		caller, _ := w.word(fp)
-		return w.move(w.strip(pc), fp+16, caller), UnknownCode
+		return w.search(w.strip(pc), fp+16, caller), UnknownCode
 	}
 	if w.machine.link >= 0 {
 		return false, UnknownCode
@@ -502,7 +546,7 @@ func (w *walk) stub(b *blob) (bool, End) {
 			return false, UnknownCode
 		}
 		if w.isCaller(pc, w.sp()+8*i+8, fp, called) {
-			return w.move(pc, w.sp()+8*i+8, fp), UnknownCode
+			return w.search(pc, w.sp()+8*i+8, fp), UnknownCode
 		}
 	}
 	return false, UnknownCode

@@ -26,9 +26,9 @@ const (
 	leafEntry   = 8
 )
 
-// callAMD64At returns code of a size that ends with a call.
+// callAMD64At returns code of a size that ends with a call of what a register holds.
 func callAMD64At(size int) []byte {
-	return append(slices.Repeat([]byte{0x90}, size-5), 0xe8, 0, 0, 0, 0)
+	return append(slices.Repeat([]byte{0x90}, size-2), 0xff, 0xd0)
 }
 
 func newProgram(m machine) *program {
@@ -207,5 +207,66 @@ func TestWalk(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestStaleFrames interrupts a stub above words that earlier calls have left there, which look like frames of leaf that
+// outer has called.
+func TestStaleFrames(t *testing.T) {
+	const monitorEnter = "C1 Runtime monitorenter_blob"
+	p := newProgram(amd64)
+	enter := p.place(piece{name: monitorEnter, frame: 40, code: make([]byte, 64)})
+	// outer calls the stub where it called leaf.
+	direct := binary.LittleEndian.AppendUint32([]byte{0xe8}, uint32(enter-(p.outerCode+callInOuter)))
+	copy(p.slab[p.outerCode+callInOuter-5-base:], direct)
+	stale := func(th *thread, frames int) {
+		for range frames {
+			th.compiled(4, p.leafCode+48)
+		}
+	}
+	for _, test := range []struct {
+		name   string
+		thread func() *thread
+		want   []string
+		end    End
+	}{
+		{"in a stub with a frame pointer", func() *thread {
+			th := newThread(t, p, amd64)
+			th.interpreted(p.main, 12)
+			th.compiled(6, p.outerCode+callInOuter)
+			fp := th.sp - 16
+			th.words[fp+8], th.words[fp] = th.get(amd64.pc), th.get(amd64.fp)
+			th.sp = fp
+			th.set(amd64.pc, p.leafCode+48)
+			stale(th, 6)
+			th.sp -= 8
+			th.words[th.sp] = p.leafCode + 48
+			th.set(amd64.pc, enter+8)
+			th.set(amd64.fp, fp)
+			return th
+		}, allFrames[1:], Complete},
+		{"that lead to other words", func() *thread {
+			th := newThread(t, p, amd64)
+			th.set(amd64.pc, 0x4444) // what is left of a call of native code
+			th.compiled(4, p.leafCode+48)
+			stale(th, 5)
+			th.sp -= 8
+			th.words[th.sp] = p.leafCode + 48
+			th.set(amd64.pc, p.stub+8)
+			return th
+		}, nil, UnknownCode},
+		{"that lead from Java to native code", func() *thread {
+			th := newThread(t, p, amd64)
+			th.set(amd64.pc, 0x4444)
+			th.compiled(4, p.leafCode+40)
+			return th
+		}, []string{"App.leaf:101 C1"}, UnknownCode},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got, end := test.thread().walk(p.walker(t, amd64))
+			if strings.Join(got, ", ") != strings.Join(test.want, ", ") || end != test.end {
+				t.Errorf("got %q, %v\nwant %q, %v", got, end, test.want, test.end)
+			}
+		})
 	}
 }

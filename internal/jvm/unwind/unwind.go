@@ -84,8 +84,8 @@ func (l *Library) Step(address uint64, regs *Registers, memory Memory) (signal b
 	next.Values[l.Machine.PC] &= 1<<l.Machine.codeBits - 1
 	pc, sp := next.Values[l.Machine.PC], next.Values[l.Machine.SP]
 	switch {
-	case pc == 0:
-		return false, ErrOutermost
+	case pc == 0: // the table says which frames have no caller
+		return false, ErrIncomplete
 	case pc == regs.Values[l.Machine.PC] && sp == regs.Values[l.Machine.SP]:
 		return false, fmt.Errorf("the frame at %#x would be its own caller", address)
 	}

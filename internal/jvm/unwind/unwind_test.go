@@ -127,7 +127,7 @@ func TestStepFails(t *testing.T) {
 	}{
 		{"no return address", amd64, []byte{0x07, 16}, ErrOutermost.Error()},
 		{"no return address in arm64", arm64, []byte{0x07, 30}, ErrOutermost.Error()},
-		{"return address 0", amd64, []byte{0x16, 16, 1, 0x30}, ErrOutermost.Error()},
+		{"return address 0", amd64, []byte{0x16, 16, 1, 0x30}, ErrIncomplete.Error()},
 		{"CFA in memory that cannot be read", amd64, []byte{0x0f, 2, 0x30, 0x06}, ErrIncomplete.Error()},
 		{"return address in memory that cannot be read", amd64, []byte{0x0c, 3, 0}, ErrIncomplete.Error()},
 		{"CFA from a register that is not tracked", amd64, []byte{0x0c, 0x40, 0}, ErrIncomplete.Error()},
