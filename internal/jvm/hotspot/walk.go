@@ -214,7 +214,11 @@ func (w *walk) returnsTo(pc uint64, called *blob) bool {
 		return true
 	}
 	if called != nil && called.isCalled() {
-		return w.isAfterCall(pc, called) // by generated code, or by the VM
+		// Generated code or the VM calls it, but no other library.
+		if m := w.natives.libraries.Find(pc); m != nil && m.Name != libjvm {
+			return false
+		}
+		return w.isAfterCall(pc, called)
 	}
 	b := w.code.find(pc)
 	switch {
@@ -516,6 +520,9 @@ func (w *walk) frameless(b *blob) (bool, End) {
 	return false, UnknownCode
 }
 
+// barrierMark is what the stub that checks whether code may be entered pushes before the frame pointer.
+const barrierMark = ^uint64(0)
+
 // stub leaves generated code that is no method. Stubs with a frame of known size are like methods;
 // others have saved the frame pointer, or made no frame, or pushed some words.
 func (w *walk) stub(b *blob) (bool, End) {
@@ -533,12 +540,22 @@ func (w *walk) stub(b *blob) (bool, End) {
 		}
 	}
 	fp := w.fp()
-	if pc, ok := w.word(fp + 8); ok && fp >= w.sp() && !w.isInterpreted(fp) && w.returnsTo(w.strip(pc), b) {
+	end := fp + 16
+	pc, ok := w.word(end - 8)
+	if pc == barrierMark && w.machine.link < 0 {
+		end += 8
+		pc, ok = w.word(end - 8)
+	}
+	if ok && fp >= w.sp() && !w.isInterpreted(fp) && w.returnsTo(w.strip(pc), b) {
 		caller, _ := w.word(fp)
-		return w.search(w.strip(pc), fp+16, caller), UnknownCode
+		return w.search(w.strip(pc), end, caller), UnknownCode
 	}
 	if w.machine.link >= 0 {
 		return false, UnknownCode
+	}
+	if pc, _ := w.word(w.sp()); !w.exact && w.isCaller(pc, w.sp()+8, fp, nil) {
+		// A method has jumped here to pass on an exception, and this code has called the VM.
+		return w.search(pc, w.sp()+8, fp), UnknownCode
 	}
 	for i := range uint64(mostPushed) {
 		pc, _ := w.word(w.sp() + 8*i)

@@ -245,6 +245,17 @@ func TestStaleFrames(t *testing.T) {
 			th.set(amd64.fp, fp)
 			return th
 		}, allFrames[1:], Complete},
+		{"in the stub that checks code at its entry", func() *thread {
+			th := newThread(t, p, amd64)
+			th.interpreted(p.main, 12)
+			th.compiled(6, p.outerCode+callInOuter)
+			fp := th.sp - 24
+			th.words[fp+16], th.words[fp+8], th.words[fp] = th.get(amd64.pc), barrierMark, th.get(amd64.fp)
+			th.sp = fp - 32
+			th.set(amd64.pc, enter+8)
+			th.set(amd64.fp, fp)
+			return th
+		}, allFrames[1:], Complete},
 		{"that lead to other words", func() *thread {
 			th := newThread(t, p, amd64)
 			th.set(amd64.pc, 0x4444) // what is left of a call of native code
@@ -255,12 +266,6 @@ func TestStaleFrames(t *testing.T) {
 			th.set(amd64.pc, p.stub+8)
 			return th
 		}, nil, UnknownCode},
-		{"that lead from Java to native code", func() *thread {
-			th := newThread(t, p, amd64)
-			th.set(amd64.pc, 0x4444)
-			th.compiled(4, p.leafCode+40)
-			return th
-		}, []string{"App.leaf:101 C1"}, UnknownCode},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got, end := test.thread().walk(p.walker(t, amd64))
