@@ -38,8 +38,11 @@ var modes = []struct {
 	{"tiered", nil},
 }
 
-// matrixTime is how long each combination is sampled.
-const matrixTime = 10 * time.Second
+// Each combination is sampled for matrixTime, and on a busy machine until there are matrixSamples.
+const (
+	matrixTime    = 10 * time.Second
+	matrixSamples = 10_000
+)
 
 // isMatrix reports whether everything is tested, for as long as statistics need.
 func isMatrix() bool { return os.Getenv("SONDE_MATRIX") != "" }
@@ -99,7 +102,7 @@ func sampled(t *testing.T) []jvmtest.JDK {
 // enough reports whether the samples are enough to judge: in make test by their number, so that a slow machine only takes longer.
 func enough(samples []jfr.Sample, since time.Duration) bool {
 	if isMatrix() {
-		return since >= matrixTime
+		return since >= matrixTime && len(samples) >= matrixSamples
 	}
 	return len(samples) >= 1000
 }
@@ -363,7 +366,11 @@ func (j *judge) checkComplete(t *testing.T) {
 	}
 }
 
-const windows = 100
+const (
+	windows = 100 // of each thread, at most
+	// windowSamples are the samples of a window, at least: the interval of fewer is too small for its confidence.
+	windowSamples = 50
+)
 
 // checkShares divides the time into windows, and compares the share that each part had of the processor time in them with
 // its share of samples: in 95 of 100 it must be in the interval that has a confidence of 95 %.
@@ -389,7 +396,11 @@ func (j *judge) checkShares(t *testing.T, wanted []string) {
 			t.Fatalf("no samples of %s", thread)
 		}
 		with = with[begin+1 : end-1]
-		size := max(1, len(with)/windows)
+		total := 0
+		for _, e := range with {
+			total += j.counts[e]
+		}
+		size := max(1, len(with)/max(1, min(windows, total/windowSamples)))
 		for window := range slices.Chunk(with, size) {
 			if len(window) < size {
 				continue

@@ -18,6 +18,7 @@ type codeCache struct {
 	byPC   map[uint64]*blob
 	seen   map[uint64]sighting // all code that was there at the begin of a round, by its begin
 	recent []uint64            // code that has come in this round; the JVM may not have completed it
+	now    record              // used again
 	tables int                 // bytes of all tables
 }
 
@@ -87,11 +88,15 @@ func (c *codeCache) begin() error {
 		}
 		all += (high - low) >> shift
 		h := codeHeap{low: low, high: high, segments: segments, shift: uint(shift)}
-		h.blocks[0] = c.memory.bytes(segments, int((high-low)>>shift))
+		count := int((high - low) >> shift)
 		for i := range before {
 			if before[i].low == low {
-				h.blocks[1] = before[i].blocks[0]
+				h.blocks = [2][]byte{before[i].blocks[1], before[i].blocks[0]}
 			}
+		}
+		h.blocks[0] = slices.Grow(h.blocks[0][:0], count)[:count]
+		if !c.memory.Read(segments, h.blocks[0]) {
+			h.blocks[0] = nil
 		}
 		c.look(&h)
 		c.heaps = append(c.heaps, h)
@@ -191,8 +196,10 @@ func (c *codeCache) find(pc uint64) *blob {
 
 // isUnchanged reports whether code is still there.
 func (c *codeCache) isUnchanged(b *blob) bool {
-	now := c.read(b.begin)
-	return now != nil && b.is(now.identity)
+	l := c.layout
+	size := int(l.sizeOfBlock + l.sizeOfNMethod)
+	c.now = slices.Grow(c.now[:0], size)[:size]
+	return c.memory.Read(b.begin-l.sizeOfBlock, c.now) && c.now.u(l.blockUsed) == 1 && b.is(c.identify(b.begin, c.now[l.sizeOfBlock:]))
 }
 
 // isFree reports whether no code was at the place of new code at the begin of the round before. If

@@ -38,6 +38,24 @@ type method struct {
 type proof struct {
 	places []place
 	bytes  []byte
+	spans  []place // places that lie together: the kernel reads few parts faster
+}
+
+// nearby bounds the distance of places that are read together.
+const nearby = 128
+
+// span puts places together.
+func (p *proof) span() {
+	for _, one := range p.places {
+		if n := len(p.spans); n > 0 {
+			last := &p.spans[n-1]
+			if from, to := min(last.address, one.address), max(last.address+uint64(last.size), one.address+uint64(one.size)); to-from <= nearby {
+				*last = place{from, int(to - from)}
+				continue
+			}
+		}
+		p.spans = append(p.spans, one)
+	}
 }
 
 type place struct {
@@ -88,13 +106,39 @@ func (m *methods) find(address uint64) *method {
 
 // holds reports whether everything is still as it was.
 func (m *methods) holds(p *proof) bool {
-	m.parts, m.now = m.parts[:0], slices.Grow(m.now[:0], len(p.bytes))[:len(p.bytes)]
-	rest := m.now
-	for _, place := range p.places {
-		m.parts = append(m.parts, Part{place.address, rest[:place.size]})
-		rest = rest[place.size:]
+	if p.spans == nil {
+		p.span()
 	}
-	return m.memory.ReadAll(m.parts) && bytes.Equal(m.now, p.bytes)
+	size := 0
+	for _, span := range p.spans {
+		size += span.size
+	}
+	m.parts, m.now = m.parts[:0], slices.Grow(m.now[:0], size)[:size]
+	rest := m.now
+	for _, span := range p.spans {
+		m.parts = append(m.parts, Part{span.address, rest[:span.size]})
+		rest = rest[span.size:]
+	}
+	if !m.memory.ReadAll(m.parts) {
+		return false
+	}
+	parts, want := m.parts, p.bytes
+	for _, one := range p.places {
+		for len(parts) > 0 && !parts[0].has(one) {
+			parts = parts[1:] // the places are in the order of their spans
+		}
+		if len(parts) == 0 || !bytes.Equal(parts[0].Into[one.address-parts[0].Address:][:one.size], want[:one.size]) {
+			return false
+		}
+		want = want[one.size:]
+	}
+	return true
+}
+
+// has reports whether a place is in a part.
+func (p Part) has(one place) bool {
+	offset := one.address - p.Address
+	return offset <= uint64(len(p.Into)) && uint64(one.size) <= uint64(len(p.Into))-offset
 }
 
 // A reading reads what belongs to a method, and makes it a part of the proof.

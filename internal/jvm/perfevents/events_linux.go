@@ -157,8 +157,7 @@ func (e *Events) tryRings(numbers []int, size int) error {
 	attr := unix.PerfEventAttr{
 		Type:    unix.PERF_TYPE_SOFTWARE,
 		Config:  unix.PERF_COUNT_SW_DUMMY,
-		Bits:    unix.PerfBitDisabled | unix.PerfBitExcludeKernel | unix.PerfBitExcludeHv | unix.PerfBitWatermark | unix.PerfBitUseClockID,
-		Wakeup:  uint32(size / 2),
+		Bits:    unix.PerfBitDisabled | unix.PerfBitExcludeKernel | unix.PerfBitExcludeHv | unix.PerfBitUseClockID,
 		Clockid: unix.CLOCK_MONOTONIC,
 	}
 	attr.Size = uint32(unsafe.Sizeof(attr))
@@ -410,29 +409,37 @@ func (e *Events) apply(c change) {
 	}
 }
 
-// Wait returns when a ring is half full, when the time is over, or with an error when the context is done.
+// Wait returns when a ring is half full, when the time is over, or with an error when the context is done. It looks at the
+// rings from time to time: a thread that waits in the kernel would keep those of Go's scheduler busy.
 func (e *Events) Wait(ctx context.Context, timeout time.Duration) error {
 	if e.closed {
 		return os.ErrClosed
 	}
-	polls := make([]unix.PollFd, len(e.processors))
-	for i, p := range e.processors {
-		polls[i] = unix.PollFd{Fd: int32(p.file), Events: unix.POLLIN}
-	}
-	const step = 50 * time.Millisecond // for the context
-	for end := time.Now().Add(timeout); ; {
+	end := time.Now().Add(timeout)
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for ctx.Err() == nil {
 		left := time.Until(end)
-		if ctx.Err() != nil || left <= 0 {
-			return ctx.Err()
-		}
-		n, err := unix.Poll(polls, int((min(left, step)+time.Millisecond-1)/time.Millisecond))
-		switch {
-		case err != nil && !errors.Is(err, unix.EINTR):
-			return os.NewSyscallError("poll", err)
-		case n > 0:
+		if left <= 0 || slices.ContainsFunc(e.processors, func(p processor) bool { return p.isHalfFull() }) {
 			return nil
 		}
+		timer.Reset(min(left, e.fills()))
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+		}
 	}
+	return ctx.Err()
+}
+
+// fills returns the shortest time in which samples can fill half a ring. A processor runs one thread at a time.
+func (e *Events) fills() time.Duration {
+	const least = time.Millisecond
+	size := uint64(e.attr.Sample_stack_user) + 1<<10 // with registers, and frames of the kernel
+	if len(e.processors) == 0 {
+		return least
+	}
+	return max(least, time.Duration(uint64(len(e.processors[0].data))/2/size*e.attr.Sample))
 }
 
 // CPUTime returns the processor time that the sampled threads have used since Open, including threads that have

@@ -19,6 +19,11 @@ type ring struct {
 // written returns the position up to which records are complete.
 func (r *ring) written() uint64 { return atomic.LoadUint64(r.head) }
 
+// isHalfFull reports whether half of it waits to be read.
+func (r *ring) isHalfFull() bool {
+	return r.written()-atomic.LoadUint64(r.tail) >= uint64(len(r.data))/2
+}
+
 // headerSize is the length of a record's header: kind uint32, misc uint16, size of the record uint16.
 const headerSize = 8
 
