@@ -193,7 +193,6 @@ func perSecond(used, elapsed time.Duration) time.Duration {
 }
 
 func (all costs) report(r *harness.Report) {
-	r.Note("## Cost")
 	table := r.Table("JDK", "samples a second", "loss for the same processor time", "loss by the clock", "turns", "samples taken a second",
 		"Sonde's processor time a second", "to begin")
 	r.Note(costLegend, *window)

@@ -1,7 +1,7 @@
 // See measures the samples that the kernel takes: whether they agree with those of
 // async-profiler, and what they cost the sampled program.
 //
-//	go run ./bench/see [-jdk N] [-parts agreement,cost] [-programs H2,javac,Tomcat,JRuby] [-all]
+//	go run ./bench/see [-jdk N] [-parts agreement,cost,gaps] [-programs H2,javac,Tomcat,JRuby] [-all]
 //
 // Agreement: Sonde and async-profiler sample the same process at the same time. Of the
 // twenty hottest methods, by self and by total time, both shares are compared.
@@ -10,6 +10,9 @@
 // turns, at several rates. Its speed while it is sampled, relative to the twin, is
 // compared with that just before and just after. Last, the flight recorder of JDKs that
 // discard compiled code when it starts is started once.
+//
+// Gaps: what the same rates cost a thread that only reads the clock, and so sees each
+// interrupt.
 package main
 
 import (
@@ -27,7 +30,7 @@ import (
 )
 
 var (
-	parts     = flag.String("parts", "agreement,cost", "what to measure")
+	parts     = flag.String("parts", "agreement,cost,gaps", "what to measure")
 	programs  = flag.String("programs", "H2,javac,Tomcat,JRuby", "programs in which samples are compared")
 	listAll   = flag.Bool("all", false, "list the hottest methods of all programs, not only of the first on the newest JDK")
 	warm      = flag.Duration("warm", 8*time.Second, "how long a program runs before samples are compared")
@@ -35,6 +38,7 @@ var (
 	warmTwins = flag.Duration("warm-twins", 25*time.Second, "processor time of H2 and its twin before their speeds are compared")
 	window    = flag.Duration("window", 2*time.Second, "processor time in which H2 is sampled, and then left alone")
 	turns     = flag.Int("turns", 10, "how often H2 is sampled at each rate; twice as often at that which is judged")
+	gapTurns  = flag.Int("gap-turns", 15, "how often the thread that reads the clock is sampled at each rate")
 	recorded  = flag.Duration("recorded", 40*time.Second, "processor time of H2 after the flight recorder was started")
 )
 
@@ -44,6 +48,7 @@ func main() {
 	harness.Main("see", func(ctx context.Context, r *harness.Report) error {
 		var agreements agreements
 		var costs costs
+		var interruptions interruptions
 		var failures []error
 		err := harness.EachJDK(func(jdk jvmtest.JDK) error {
 			classes, err := compile(jdk)
@@ -54,6 +59,9 @@ func main() {
 			if isWanted(*parts, "cost") {
 				failures = append(failures, costs.measure(ctx, jdk, classes))
 			}
+			if isWanted(*parts, "gaps") {
+				failures = append(failures, interruptions.measure(ctx, jdk, classes))
+			}
 			if isWanted(*parts, "agreement") {
 				failures = append(failures, agreements.measure(ctx, jdk, classes))
 			}
@@ -61,6 +69,12 @@ func main() {
 		})
 		if isWanted(*parts, "agreement") {
 			agreements.report(r)
+		}
+		if isWanted(*parts, "cost") || isWanted(*parts, "gaps") {
+			r.Note("## Cost")
+		}
+		if isWanted(*parts, "gaps") {
+			interruptions.report(r)
 		}
 		if isWanted(*parts, "cost") {
 			costs.report(r)
@@ -104,7 +118,7 @@ func (s subject) classpath(classes string) string {
 
 // compile compiles the works and what drives them.
 func compile(jdk jvmtest.JDK) (folder string, err error) {
-	source := harness.Source{Files: []string{"test/realprograms/testdata/RealProgram.java", "bench/walk/java/Paced.java", "bench/profile/java/JavacTree.java"}}
+	source := harness.Source{Files: []string{"test/realprograms/testdata/RealProgram.java", "bench/walk/java/Paced.java", "bench/profile/java/JavacTree.java", "bench/see/java/Gaps.java"}}
 	for _, s := range subjects {
 		source.Classpath += s.classpath("") + ":"
 		if s.work != "JavacTree" {

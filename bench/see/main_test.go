@@ -114,3 +114,17 @@ func TestStretch(t *testing.T) {
 		t.Errorf("%+v, %v; want 0.9 by the clock and 1.8 by processor time", s, err)
 	}
 }
+
+// TestGaps has a thread that had a processor for half of two seconds, and lost 1 % of that in gaps.
+func TestGaps(t *testing.T) {
+	g, err := gapsOf([]float64{1e9, 5e6, 1e9}, []float64{3e9, 15e6, 2e9}, 100)
+	if err != nil || !near(g.lost, 0.01) || !near(g.samples, 100) {
+		t.Errorf("%+v, %v; want 0.01 lost and 100 samples", g, err)
+	}
+	if _, err := gapsOf([]float64{0, 0, 0}, []float64{1e9}, 0); err == nil {
+		t.Error("no error for an answer of one number")
+	}
+	if loss := (sampledGap{g, 0.004}).loss(); !near(loss, 0.006) {
+		t.Errorf("loss %v, want 0.006", loss)
+	}
+}

@@ -361,8 +361,12 @@ func (j *judge) checkComplete(t *testing.T) {
 	if j.between*20 > j.total {
 		t.Errorf("%d of %d samples are between parts, want at most 5 %%", j.between, j.total)
 	}
-	if j.total < 300 || missing*100 > j.total {
-		t.Errorf("%d of %d samples are incomplete, want at most 1 %%, of at least 300", missing, j.total)
+	most := 0.01 * float64(j.total)
+	if !isMatrix() {
+		most += 3 * math.Sqrt(most) // few samples, of the time in which most code is new
+	}
+	if j.total < 300 || float64(missing) > most {
+		t.Errorf("%d of %d samples are incomplete, want at most %.0f, of at least 300", missing, j.total, most)
 	}
 }
 
