@@ -25,12 +25,6 @@ func (s space) u8(address uint64) (uint8, bool) {
 	return b[0], ok
 }
 
-func (s space) u16(address uint64) (uint16, bool) {
-	var b [2]byte
-	ok := s.Read(address, b[:])
-	return binary.LittleEndian.Uint16(b[:]), ok
-}
-
 func (s space) u32(address uint64) (uint32, bool) {
 	var b [4]byte
 	ok := s.Read(address, b[:])

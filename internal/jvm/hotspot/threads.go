@@ -79,9 +79,9 @@ func (w *Walker) thread(address uint64) (Thread, record) {
 	t := Thread{ID: int(id), address: address, Mounted: r.u(l.threadContinuation) != 0, Contended: r.u(l.threadPending) != 0}
 	at := l.threadAnchor.offset
 	if at+24 <= uint64(len(r)) {
-		t.anchor.sp = record(r[at:]).u(l.anchorSP)
-		t.anchor.pc = record(r[at:]).u(l.anchorPC)
-		t.anchor.fp = record(r[at:]).u(l.anchorFP)
+		t.anchor.sp = r[at:].u(l.anchorSP)
+		t.anchor.pc = r[at:].u(l.anchorPC)
+		t.anchor.fp = r[at:].u(l.anchorFP)
 	}
 	w.objects.describe(&t, r.u(l.threadObject))
 	return t, r
@@ -354,6 +354,5 @@ func (w *Walker) WalkWaiting(t *Thread) ([]jfr.Frame, End) {
 	w.rounds.live = true
 	defer func() { w.rounds.live = false }()
 	v := &walk{Walker: w, stack: stack, live: true, regs: regs}
-	end := v.run()
-	return v.frames, end
+	return v.all()
 }

@@ -105,8 +105,13 @@ func (w *walk) search(pc, sp, fp uint64) bool {
 }
 
 // Walk returns the frames of a thread, the innermost first.
-func (v *Walker) Walk(regs unwind.Registers, stack *Stack) ([]jfr.Frame, End) {
-	w := &walk{Walker: v, stack: *stack, regs: regs, top: true, exact: true}
+func (w *Walker) Walk(regs unwind.Registers, stack *Stack) ([]jfr.Frame, End) {
+	v := &walk{Walker: w, stack: *stack, regs: regs, top: true, exact: true}
+	return v.all()
+}
+
+// all returns the frames that are sure.
+func (w *walk) all() ([]jfr.Frame, End) {
 	end := w.run()
 	if end == UnknownCode && w.found {
 		w.frames = w.frames[:w.sure]
