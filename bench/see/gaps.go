@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/sonde-jvm/sonde/bench/harness"
@@ -149,9 +148,11 @@ func (all interruptions) report(r *harness.Report) {
 			table.Row(found.jdk, rate, harness.Over(gaps, func(g sampledGap) float64 { return g.samples }).Text("%.0f"),
 				percent(func(g sampledGap) float64 { return g.alone }).Text("%.3f")+" %", percent(func(g sampledGap) float64 { return g.lost }).Text("%.3f")+" %",
 				loss.Text("%+.3f")+" %", each.Text("%.1f")+" µs", len(gaps))
-			if rate != judgedAt {
+			if rate != gapRates[len(gapRates)-1] {
 				continue
 			}
+			// At the highest rate a sample's cost stands out most from other interrupts.
+			loss = each.Times(judgedAt / 1e4)
 			verdict := harness.Unclear
 			switch {
 			case loss.High <= 100*mostLost:
@@ -159,7 +160,8 @@ func (all interruptions) report(r *harness.Report) {
 			case loss.Low > 100*mostLost:
 				verdict = harness.Missed
 			}
-			r.Bar(verdict, "JDK %d: a thread loses %s of its time at %d samples a second (at most %.1f %%)", found.jdk, fmt.Sprintf("%.3f %%", loss.Median), rate, 100*mostLost)
+			r.Bar(verdict, "JDK %d: a thread loses %s %% of its time at %d samples a second, by what a sample costs at %d (at most %.1f %%)",
+				found.jdk, loss.Text("%.3f"), judgedAt, rate, 100*mostLost)
 		}
 	}
 }

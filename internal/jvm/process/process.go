@@ -233,7 +233,7 @@ type Stat struct {
 
 // ReadStat reads a stat file.
 func ReadStat(name string) (Stat, error) {
-	line, err := os.ReadFile(name)
+	line, err := readLine(name)
 	if err != nil {
 		return Stat{}, err
 	}
@@ -270,7 +270,7 @@ func parseStat(line []byte) (s Stat, err error) {
 // ReadTimes reads how long a thread has run, and how long it was ready to run without a processor, by
 // its folder in /proc. Where the kernel does not count nanoseconds, the first is in ticks and the second 0.
 func ReadTimes(folder string) (run, wait time.Duration, err error) {
-	if text, err := os.ReadFile(filepath.Join(folder, "schedstat")); err == nil {
+	if text, err := readLine(folder + "/schedstat"); err == nil {
 		if run, wait, err = parseSchedstat(string(text)); err == nil && run > 0 {
 			return run, wait, nil
 		}

@@ -1,0 +1,7 @@
+//go:build !linux
+
+package process
+
+import "os"
+
+func readLine(name string) ([]byte, error) { return os.ReadFile(name) }
