@@ -281,6 +281,12 @@ func (w *walk) isInterpreted(fp uint64) bool {
 	return sender > fp && sender-fp < deepest && w.code.holds(w.strip(pc))
 }
 
+// isCompiled reports whether an address is in the code of a compiled method.
+func (w *walk) isCompiled(pc uint64) bool {
+	b := w.code.find(pc)
+	return b != nil && b.hasScopes()
+}
+
 // isUnsure reports whether a word may be the return address of a frame, in code of which nothing is known for sure.
 func (w *walk) isUnsure(pc uint64) bool { return w.code.holds(pc) && w.code.find(pc) == nil }
 
@@ -558,8 +564,8 @@ func (w *walk) stub(b *blob) (bool, End) {
 	if w.machine.link >= 0 {
 		return false, UnknownCode
 	}
-	if pc, _ := w.word(w.sp()); !w.exact && w.isCaller(pc, w.sp()+8, fp, nil) {
-		// A method has jumped here to pass on an exception, and this code has called the VM.
+	if pc, _ := w.word(w.sp()); !w.exact && w.isCompiled(pc) && w.isCaller(pc, w.sp()+8, fp, nil) {
+		// A compiled method has jumped here to pass on an exception, and this code has called the VM.
 		return w.search(pc, w.sp()+8, fp), UnknownCode
 	}
 	for i := range uint64(mostPushed) {
