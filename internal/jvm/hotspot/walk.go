@@ -564,17 +564,17 @@ func (w *walk) stub(b *blob) (bool, End) {
 	if w.machine.link >= 0 {
 		return false, UnknownCode
 	}
-	if pc, _ := w.word(w.sp()); !w.exact && w.isCompiled(pc) && w.isCaller(pc, w.sp()+8, fp, nil) {
-		// A compiled method has jumped here to pass on an exception, and this code has called the VM.
-		return w.search(pc, w.sp()+8, fp), UnknownCode
-	}
 	for i := range uint64(mostPushed) {
 		pc, _ := w.word(w.sp() + 8*i)
-		if w.isUnsure(pc) {
+		sp := w.sp() + 8*i + 8
+		// A compiled method jumps here to pass on an exception, and this code then calls the VM, with a word
+		// that aligns the stack.
+		isPassedOn := !w.exact && i < 2 && w.isCompiled(pc) && w.isCaller(pc, sp, fp, nil)
+		switch {
+		case isPassedOn || w.isCaller(pc, sp, fp, called):
+			return w.search(pc, sp, fp), UnknownCode
+		case w.isUnsure(pc) || w.isCompiled(pc):
 			return false, UnknownCode
-		}
-		if w.isCaller(pc, w.sp()+8*i+8, fp, called) {
-			return w.search(pc, w.sp()+8*i+8, fp), UnknownCode
 		}
 	}
 	return false, UnknownCode
