@@ -104,7 +104,7 @@ func (f foothold) accept(t *testing.T) *peer {
 	}
 	p := &peer{t: t, conn: conn, holder: f.holder, request: 1}
 	got := p.receive(hello)
-	if protocol := got.u16(); protocol != 1 {
+	if protocol := got.u16(); protocol != 2 {
 		t.Errorf("protocol %d", protocol)
 	}
 	if text := got.text(); text != token {

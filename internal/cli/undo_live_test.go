@@ -68,7 +68,7 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		counting.signal(t, syscall.SIGINT)
-		counting.await(t, "waiting for process ")
+		counting.await(t, "restoring classes: process ")
 		counting.signal(t, syscall.SIGTERM)
 		code := counting.end(t)
 		if err := syscall.Kill(p.PID, syscall.SIGCONT); err != nil {
