@@ -29,7 +29,7 @@ func TestChurn(t *testing.T) {
 			t.Run(fmt.Sprintf("jdk%d/%s/%s", jdk.Major, mode.collector, mode.classes), func(t *testing.T) {
 				args := []string{"-XX:+Use" + mode.collector + "GC", "-Xmx64m", "-XX:ReservedCodeCacheSize=8m", "-cp", jvmtest.Visible(t, jdk, classes), "Churn", mode.classes}
 				p := jvmtest.Start(t, jdk, jvmtest.Launch{Args: args})
-				until := enough
+				until := func(samples []jfr.Sample, _ time.Duration) bool { return len(samples) >= 3000 }
 				if jvmtest.Soak() {
 					until = func(_ []jfr.Sample, since time.Duration) bool { return since >= churnTime }
 				}

@@ -108,7 +108,7 @@ public class Churn {
                     kept.add(loader);
                 }
                 long begin = System.nanoTime();
-                long length = 2_000_000 + random.nextInt(60_000_000);
+                long length = 2_000_000 + random.nextInt(400_000_000);
                 sink += use(tasks, bases, begin + length / 2);
                 // A class that overrides a method makes what was compiled until now invalid.
                 bases[1] = (Base) loader.define(rename(templates[1], TEMPLATES[1], "S" + name + "00")).getDeclaredConstructor().newInstance();
