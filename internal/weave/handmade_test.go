@@ -441,7 +441,7 @@ var weavings = []struct {
 // TestHandmade weaves classes no compiler writes, has the JVM verify and run them,
 // and demands what they do unwoven.
 func TestHandmade(t *testing.T) {
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			j := compileJava(t, jdk, "8")
 			root := t.TempDir()

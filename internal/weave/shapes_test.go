@@ -111,7 +111,7 @@ var byMethod = map[string][]string{
 // verifier. What the program prints by itself never changes; what the templates
 // print is held against a golden file.
 func TestShapes(t *testing.T) {
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		for _, release := range []string{"8", "17"} {
 			j := compileJava(t, jdk, release)
 			plain := j.runShapes(t, func(weave.MethodInfo) []*weave.Template { return nil })

@@ -67,7 +67,7 @@ func noTemplates(weave.MethodInfo) []*weave.Template { return nil }
 // prints what it prints unwoven, each call is left as it was entered, and those it
 // counts itself are told as often as it says.
 func TestSites(t *testing.T) {
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		release := "17"
 		if jdk.Major == 17 {
 			release = "8"
@@ -93,7 +93,7 @@ func TestSites(t *testing.T) {
 // TestSitesOfOldClasses is TestSites for classes without frames, which another
 // verifier looks at.
 func TestSitesOfOldClasses(t *testing.T) {
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		j := compileSites(t, jdk, "8")
 		old := func(data []byte) []byte { return ofVersion(t, data, 49) }
 		w := j.weaver(t, "site")
@@ -347,7 +347,7 @@ var siteModules = map[string]int{"java.xml": 8, "jdk.compiler": 6, "java.desktop
 // TestSitesCorpus wraps every call of some hundred classes of each JDK, and has the
 // JVM verify them.
 func TestSitesCorpus(t *testing.T) {
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			j := compileSites(t, jdk, "8")
 			w, probe := j.weaver(t, "site"), j.pick(t, "probe")
@@ -518,7 +518,7 @@ func siteShapes() []handmade {
 // TestSitesOfHandmade wraps every call of classes no compiler writes, alone and with
 // templates around the methods, and demands what they do unwoven.
 func TestSitesOfHandmade(t *testing.T) {
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			j := compileSites(t, jdk, "8")
 			root := t.TempDir()

@@ -12,7 +12,7 @@ import (
 )
 
 // partRounds is how many calls of the root are profiled.
-const partRounds = 200
+const partRounds = 120
 
 // TestParts profiles a program that computes, sleeps, waits for a lock and has the JDK work, with a hook
 // in its root alone and without any. The parts must have the times that the program says.
