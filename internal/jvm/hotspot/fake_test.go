@@ -207,7 +207,7 @@ func (i *fakeJVM) symbol(s string) uint64 {
 }
 
 // method appends a method whose code has a line for each ten bytes, beginning with 100.
-func (i *fakeJVM) method(class, name string, access uint64) uint64 {
+func (i *fakeJVM) method(class, name string) uint64 {
 	const codeSize = 60
 	pool := i.add(make([]byte, sizeOfPool+3*8))
 	klass := i.object()
@@ -216,7 +216,7 @@ func (i *fakeJVM) method(class, name string, access uint64) uint64 {
 	i.set(pool, "ConstantPool::_length", 3)
 	i.put(pool+sizeOfPool+8, i.symbol(name))
 	i.put(pool+sizeOfPool+16, i.symbol("()V"))
-	lines := append(appendPair(nil, i.release, 0, 100), pairs(10, 1, codeSize/10-1)...)
+	lines := append(largeStep(i.release, 0, 100), pairs(10, 1, codeSize/10-1)...)
 	body := i.add(append(make([]byte, sizeOfConst+codeSize), append(lines, 0)...))
 	i.set(body, "ConstMethod::_constants", pool)
 	i.set(body, "ConstMethod::_code_size", codeSize)
@@ -225,16 +225,15 @@ func (i *fakeJVM) method(class, name string, access uint64) uint64 {
 	i.set(body, "ConstMethod::_signature_index", 2)
 	at := i.object()
 	i.set(at, "Method::_constMethod", body)
-	i.set(at, "Method::_access_flags", access)
 	return at
 }
 
 // pairs are steps of positions and lines in one byte each.
 func pairs(bci, line, count int) []byte { return slices.Repeat([]byte{byte(bci<<3 | line)}, count) }
 
-// appendPair appends a large step.
-func appendPair(to []byte, release, bci, line int) []byte {
-	return appendSigned(appendSigned(append(to, 0xFF), release, bci), release, line)
+// largeStep returns a step that takes more than one byte.
+func largeStep(release, bci, line int) []byte {
+	return appendSigned(appendSigned([]byte{0xFF}, release, bci), release, line)
 }
 
 func appendSigned(to []byte, release, n int) []byte {

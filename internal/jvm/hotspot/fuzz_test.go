@@ -93,7 +93,7 @@ func FuzzWalk(f *testing.F) {
 	for i, m := range []machine{amd64, arm64} {
 		p := newProgram(m)
 		th := newThread(f, p, m)
-		th.interpreted(p.main, 12)
+		th.interpreted(p.main)
 		th.compiled(6, p.outerCode+callInOuter)
 		th.compiled(4, p.leafCode+40)
 		th.set(m.sp, th.sp)

@@ -141,7 +141,7 @@ func TestHostileMemory(t *testing.T) {
 	} {
 		p := newProgram(amd64)
 		th := newThread(t, p, amd64)
-		th.interpreted(p.main, 12)
+		th.interpreted(p.main)
 		th.compiled(6, p.outerCode+callInOuter)
 		th.compiled(4, p.leafCode+40)
 		test.damage(p, th)
@@ -187,7 +187,7 @@ func TestHostileNames(t *testing.T) {
 		{"a descriptor", "a/B", "c;", false},
 	} {
 		p := newFakeJVM()
-		at := p.method(test.class, test.method, 0)
+		at := p.method(test.class, test.method)
 		w := p.walker(t, amd64)
 		if found := w.methods.find(at); (found != nil) != test.want {
 			t.Errorf("%s: found %v, want %v", test.name, found != nil, test.want)
@@ -254,7 +254,7 @@ func TestHostileThreads(t *testing.T) {
 func TestWaiting(t *testing.T) {
 	p := newProgram(amd64)
 	th := newThread(t, p, amd64)
-	th.interpreted(p.main, 12)
+	th.interpreted(p.main)
 	for range 500 {
 		th.compiled(6, p.outerCode+callInOuter)
 	}
@@ -300,11 +300,11 @@ func (w *withStack) ReadAll(parts []Part) bool {
 // TestReplacedCode walks samples after their code was replaced: names are right or missing.
 func TestReplacedCode(t *testing.T) {
 	p := newProgram(amd64)
-	other := p.method("Other", "leaf", 0)
+	other := p.method("Other", "leaf")
 	w := p.walker(t, amd64)
 	sample := func() []string {
 		th := newThread(t, p, amd64)
-		th.interpreted(p.main, 12)
+		th.interpreted(p.main)
 		th.compiled(6, p.outerCode+callInOuter)
 		th.compiled(4, p.leafCode+40)
 		got, _ := th.walk(w)
@@ -368,7 +368,7 @@ func TestNewCode(t *testing.T) {
 // TestUnloadedClass finds a method after its class was unloaded, and another has its place: all addresses are the same.
 func TestUnloadedClass(t *testing.T) {
 	p := newFakeJVM()
-	at := p.method("First", "run", 0)
+	at := p.method("First", "run")
 	w := p.walker(t, amd64)
 	counter := p.statics["CollectedHeap::_total_collections"]
 	w.rounds.counters = []uint64{counter}
@@ -406,9 +406,9 @@ func TestUnloadedClass(t *testing.T) {
 
 func TestLines(t *testing.T) {
 	for _, release := range []int{8, 17, 21} {
-		lines := append(pairs(5, 2, 2), appendPair(nil, release, 3, -1)...)
-		lines = append(lines, appendPair(nil, release, 0, 500)...)
-		lines = append(lines, appendPair(nil, release, 20, -400)...)
+		lines := append(pairs(5, 2, 2), largeStep(release, 3, -1)...)
+		lines = append(lines, largeStep(release, 0, 500)...)
+		lines = append(lines, largeStep(release, 20, -400)...)
 		p := newFakeJVM()
 		body := p.add(append(append(make([]byte, sizeOfConst+60), lines...), 0))
 		p.align(pageSize)

@@ -19,10 +19,10 @@ type Part struct {
 // space reads values from a Memory. A failed read returns zero values and false.
 type space struct{ Memory }
 
-func (s space) u8(address uint64) (uint8, bool) {
+func (s space) u8(address uint64) uint8 {
 	var b [1]byte
-	ok := s.Read(address, b[:])
-	return b[0], ok
+	_ = s.Read(address, b[:]) // zero if it failed
+	return b[0]
 }
 
 func (s space) u32(address uint64) (uint32, bool) {

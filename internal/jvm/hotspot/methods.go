@@ -220,7 +220,7 @@ func (m *methods) read(address uint64) *method {
 	if r.failed || info.Descriptor[0] != '(' || strings.ContainsAny(info.Name, ";[/") {
 		return nil
 	}
-	flags, _ := m.memory.u8(body + l.constFlags.offset)
+	flags := m.memory.u8(body + l.constFlags.offset)
 	found.hasLines = flags&hasLineNumbers != 0
 	shared := m.names[info]
 	if shared == nil {

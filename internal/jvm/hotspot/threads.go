@@ -186,7 +186,7 @@ func (o *objects) flags(t *tables) map[string]bool {
 			continue
 		}
 		valueAt, _ := o.memory.u64(flag + t.fields[class+"::_addr"].offset)
-		if value, _ := o.memory.u8(valueAt); value == 1 {
+		if o.memory.u8(valueAt) == 1 {
 			on[name] = true
 		}
 	}
@@ -311,7 +311,7 @@ func (o *objects) text(object uint64) string {
 	}
 	wide := true
 	if o.coder != 0 {
-		coder, _ := o.memory.u8(object + o.coder)
+		coder := o.memory.u8(object + o.coder)
 		wide = coder != 0
 	} else {
 		length *= 2 // of characters

@@ -33,8 +33,8 @@ func callAMD64At(size int) []byte {
 
 func newProgram(m machine) *program {
 	p := &program{fakeJVM: newFakeJVM()}
-	p.main, p.outer = p.method("Main", "main", 0), p.method("App", "outer", 0)
-	p.inner, p.leaf = p.method("App", "inner", 0), p.method("App", "leaf", 0)
+	p.main, p.outer = p.method("Main", "main"), p.method("App", "outer")
+	p.inner, p.leaf = p.method("App", "inner"), p.method("App", "leaf")
 	p.interpreter = p.place(piece{name: "Interpreter", code: make([]byte, 512)})
 	p.callStub = p.place(piece{name: "StubRoutines (1)", code: make([]byte, 64)}) + 32
 	p.put(p.statics["StubRoutines::_call_stub_return_address"], p.callStub)
@@ -79,18 +79,19 @@ func newThread(t testing.TB, p *program, m machine) *thread {
 func (th *thread) set(register int, value uint64) { th.regs.Set(register, value) }
 func (th *thread) get(register int) uint64        { return th.regs.Values[register] }
 
-// interpreted calls a method in the interpreter, which is at a position.
-func (th *thread) interpreted(method uint64, bci int) {
+// interpreted calls a method in the interpreter, which is at position 12.
+func (th *thread) interpreted(method uint64) {
+	const bci = 12
 	sender := th.sp
 	fp := th.sp - 16
 	body := binary.LittleEndian.Uint64(th.p.slab[method+th.p.offsets["Method::_constMethod"]-base:])
 	th.words[fp+8], th.words[fp] = th.get(th.m.pc), th.get(th.m.fp)
 	th.words[fp-8], th.words[fp-16], th.words[fp-24] = sender, 0, method
-	th.words[fp-64] = body + sizeOfConst + uint64(bci)
+	th.words[fp-64] = body + sizeOfConst + bci
 	th.sp = fp - 80
 	th.set(th.m.fp, fp)
 	th.set(th.m.pc, th.p.interpreter+100)
-	th.set(th.m.bcp, body+sizeOfConst+uint64(bci))
+	th.set(th.m.bcp, body+sizeOfConst+bci)
 }
 
 // compiled calls compiled code with a frame of some words, which is at an address.
@@ -131,7 +132,7 @@ func TestWalk(t *testing.T) {
 		// inLeaf is a thread in the complete frame of leaf.
 		inLeaf := func(t *testing.T, p *program, pc uint64) *thread {
 			th := newThread(t, p, m)
-			th.interpreted(p.main, 12)
+			th.interpreted(p.main)
 			th.compiled(6, p.outerCode+callInOuter)
 			th.compiled(4, pc)
 			return th
@@ -139,7 +140,7 @@ func TestWalk(t *testing.T) {
 		// entered is a thread that has just called leaf.
 		entered := func(t *testing.T, p *program, pc uint64) *thread {
 			th := newThread(t, p, m)
-			th.interpreted(p.main, 12)
+			th.interpreted(p.main)
 			th.compiled(6, p.outerCode+callInOuter)
 			if m.link < 0 {
 				th.sp -= 8
@@ -168,7 +169,7 @@ func TestWalk(t *testing.T) {
 		}{
 			{"interpreted", func(t *testing.T, p *program) *thread {
 				th := newThread(t, p, m)
-				th.interpreted(p.main, 12)
+				th.interpreted(p.main)
 				return th
 			}, mainFrames, Complete},
 			{"compiled", func(t *testing.T, p *program) *thread { return inLeaf(t, p, p.leafCode+40) }, []string{"App.leaf:101 C1", allFrames[1], allFrames[2], allFrames[3]}, Complete},
@@ -232,7 +233,7 @@ func TestStaleFrames(t *testing.T) {
 	}{
 		{"in a stub with a frame pointer", func() *thread {
 			th := newThread(t, p, amd64)
-			th.interpreted(p.main, 12)
+			th.interpreted(p.main)
 			th.compiled(6, p.outerCode+callInOuter)
 			fp := th.sp - 16
 			th.words[fp+8], th.words[fp] = th.get(amd64.pc), th.get(amd64.fp)
@@ -247,7 +248,7 @@ func TestStaleFrames(t *testing.T) {
 		}, allFrames[1:], Complete},
 		{"in the stub that checks code at its entry", func() *thread {
 			th := newThread(t, p, amd64)
-			th.interpreted(p.main, 12)
+			th.interpreted(p.main)
 			th.compiled(6, p.outerCode+callInOuter)
 			fp := th.sp - 24
 			th.words[fp+16], th.words[fp+8], th.words[fp] = th.get(amd64.pc), barrierMark, th.get(amd64.fp)
