@@ -42,7 +42,7 @@ func TestCompare(t *testing.T) {
 		"samples do not count":     {func(m *measured) { m.calls = 0 }, "checkout, mean                              –            18.0 ms (2)", ""},
 		"it says so":               {func(m *measured) { m.total, m.disturbed = 132*time.Millisecond, "DISTURBED: by us" }, "DISTURBED: by us", ""},
 		"a trace":                  {func(m *measured) { m.traces = []traced{at(90_001, 34)} }, "trace 1: premium, invoice             34.0 ms                36.0 ms 35.0 ms, slowest 40.0 ms", ""},
-		"a trace that we made":     {func(m *measured) { m.traces = []traced{at(90_001, 390)} }, "390.0 ms", "trace 1 (390.0 ms) is slower than any checkout of its kind before Sonde came (40.0 ms)"},
+		"a trace that we made":     {func(m *measured) { m.traces = []traced{at(90_001, 390)} }, "390.0 ms", "trace 1 (390.0 ms) is much slower than any checkout of its kind before Sonde came (40.0 ms)"},
 		"a trace that nobody made": {func(m *measured) { m.traces = []traced{at(95_000, 30)} }, "", "trace 1 (30.0 ms) is of no checkout"},
 	} {
 		seen, err := readRequests(strings.NewReader(customers))
