@@ -313,10 +313,13 @@ func (c *Calibration) subtree(t *tally) (*Node, bounded) {
 		total.add(its)
 	}
 	n.Total = total.time(t.span)
-	slices.SortFunc(n.Children, func(a, b *Node) int {
-		return cmp.Or(cmp.Compare(b.Total.Nanos, a.Total.Nanos), cmp.Compare(b.Calls, a.Calls), cmp.Compare(a.Method, b.Method))
-	})
+	slices.SortFunc(n.Children, byTotal)
 	return n, total
+}
+
+// byTotal orders the longest first.
+func byTotal(a, b *Node) int {
+	return cmp.Or(cmp.Compare(b.Total.Nanos, a.Total.Nanos), cmp.Compare(b.Calls, a.Calls), cmp.Compare(a.Method, b.Method))
 }
 
 // possible returns the largest possible own time: 0 if calls were only counted, because their time

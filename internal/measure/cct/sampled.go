@@ -179,11 +179,17 @@ func (a *stackAdder) timeBySamples(top *Node) {
 	}
 }
 
+// weightOf returns the weight of the samples in a node itself.
+func (a *stackAdder) weightOf(n *Node) weight {
+	if seen := a.seen[n]; seen != nil {
+		return seen.weight
+	}
+	return weight{}
+}
+
 // weightBelow returns the weight of a node and the untimed nodes below it.
 func (a *stackAdder) weightBelow(n *Node) (w weight) {
-	if seen := a.seen[n]; seen != nil {
-		w = seen.weight
-	}
+	w = a.weightOf(n)
 	for _, c := range n.Children {
 		if c.isUntimed() {
 			w.add(a.weightBelow(c))
@@ -197,10 +203,7 @@ func (a *stackAdder) divide(n *Node) {
 	isTimed := n.Method >= 0 && (!n.isUntimed() || !a.hasHooks)
 	if whole := a.weightBelow(n); isTimed && whole.sum > 0 {
 		measured := n.Self
-		own := weight{}
-		if seen := a.seen[n]; seen != nil {
-			own = seen.weight
-		}
+		own := a.weightOf(n)
 		if own.sum < whole.sum {
 			n.Self = ShareOf(own.sum, whole.sum, whole.samples()).of(measured)
 			n.Split = !n.Sampled
@@ -227,8 +230,8 @@ func (a *stackAdder) assign(n *Node, measured Time, whole weight) {
 	}
 	n.Sampled = true
 	n.Self = Time{}
-	if seen := a.seen[n]; seen != nil {
-		n.Self = part(seen.weight)
+	if own := a.weightOf(n); own.sum > 0 {
+		n.Self = part(own)
 	}
 	for _, c := range n.Children {
 		if c.isUntimed() {
@@ -280,9 +283,7 @@ func (a *stackAdder) addWaits(n *Node) sighting {
 }
 
 func sortByTotal(n *Node) {
-	slices.SortFunc(n.Children, func(a, b *Node) int {
-		return cmp.Or(cmp.Compare(b.Total.Nanos, a.Total.Nanos), cmp.Compare(b.Calls, a.Calls), cmp.Compare(a.Method, b.Method))
-	})
+	slices.SortFunc(n.Children, byTotal)
 	for _, c := range n.Children {
 		sortByTotal(c)
 	}

@@ -187,7 +187,7 @@ func (s *stacks) list() (stacks []cct.Stack, note string) {
 	return stacks, note
 }
 
-// A threadClock tells how much longer than on a processor threads were ready to run. Samples of running
+// A threadClock knows for how long threads were ready to run without a processor. Samples of running
 // threads stand for processor time, but calls take longer if threads have to wait for a processor.
 type threadClock struct {
 	first, last sampler.Batch

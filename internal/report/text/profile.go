@@ -188,17 +188,16 @@ func waitText(n *cct.Node) string {
 
 // hasStacks reports whether sampled stacks show parts of the tree.
 func (r *profileReport) hasStacks() bool {
-	for n := range r.profile.Merged.All() {
-		if n.Sampled {
-			return true
-		}
-	}
-	return false
+	return hasNode(r.profile.Merged, func(n *cct.Node) bool { return n.Sampled })
 }
 
 func hasEstimates(top *cct.Node) bool {
+	return hasNode(top, func(n *cct.Node) bool { return n.Estimated() || n.Sampled })
+}
+
+func hasNode(top *cct.Node, is func(*cct.Node) bool) bool {
 	for n := range top.All() {
-		if n.Estimated() || n.Sampled {
+		if is(n) {
 			return true
 		}
 	}
