@@ -48,6 +48,8 @@ func (s slab) Exported(name string) (uint64, bool) {
 
 func (s slab) Find(uint64) *Mapped { return nil }
 
+func (s slab) Search(uint64) *Mapped { return nil }
+
 // A fakeJVM is the memory of a small JVM: a release of which the walker knows everything it needs.
 type fakeJVM struct {
 	slab

@@ -22,8 +22,10 @@ type libraries struct {
 	memory Memory
 	list   func() (io.ReadCloser, error) // opens /proc/PID/maps
 	now    func() time.Time
-	next   time.Time // when the mappings may be listed again
-	code   []mapping // by address
+	next   time.Time       // when the mappings are listed again
+	soon   time.Time       // when they may be listed again for code that is in none
+	missed map[uint64]bool // pages with code that is in none
+	code   []mapping       // by address
 	known  map[string]opened
 	jvm    *Mapped
 	budget int64 // bytes that may still be read from libraries
@@ -56,9 +58,11 @@ const (
 	// mostLibraryBytes bounds what is read from all libraries. The largest libjvm.so needs 4 MiB.
 	mostLibraryBytes = 256 << 20
 	// Programs load libraries at any time, and listing the mappings of a large one takes milliseconds:
-	// they are listed again after listPart times as long, but not more often than listEvery.
-	listEvery = 200 * time.Millisecond
+	// they are listed again after listPart times as long, but not more often than listEvery. When code
+	// is met that is in none, they are listed after soonPart times as long.
+	listEvery = time.Second
 	listPart  = 100
+	soonPart  = 10
 )
 
 // OpenLibraries finds the libraries of a process.
@@ -68,7 +72,7 @@ func OpenLibraries(pid int) (Libraries, error) {
 }
 
 func openLibraries(memory Memory, list func() (io.ReadCloser, error)) (Libraries, error) {
-	l := &libraries{memory: memory, list: list, now: time.Now, known: map[string]opened{}, budget: mostLibraryBytes}
+	l := &libraries{memory: memory, list: list, now: time.Now, known: map[string]opened{}, missed: map[uint64]bool{}, budget: mostLibraryBytes}
 	if err := l.refresh(); err != nil {
 		return nil, err
 	}
@@ -122,7 +126,8 @@ func (l *libraries) refresh() error {
 		}
 	}
 	now := l.now()
-	l.next = now.Add(max(listEvery, listPart*now.Sub(began)))
+	took := now.Sub(began)
+	l.next, l.soon = now.Add(max(listEvery, listPart*took)), now.Add(soonPart*took)
 	return lines.Err()
 }
 
@@ -133,6 +138,7 @@ func (l *libraries) Exported(name string) (uint64, bool) {
 
 func (l *libraries) Find(pc uint64) *Mapped {
 	if !l.now().Before(l.next) {
+		l.missed = map[uint64]bool{}
 		if err := l.refresh(); err != nil {
 			return nil // it has ended
 		}
@@ -142,6 +148,20 @@ func (l *libraries) Find(pc uint64) *Mapped {
 		return nil
 	}
 	return l.open(l.code[i])
+}
+
+func (l *libraries) Search(pc uint64) *Mapped {
+	found := l.Find(pc)
+	if found != nil || l.missed[pc/pageSize] || l.now().Before(l.soon) {
+		return found
+	}
+	if err := l.refresh(); err != nil {
+		return nil // it has ended
+	}
+	if found = l.Find(pc); found == nil {
+		l.missed[pc/pageSize] = true
+	}
+	return found
 }
 
 // open reads a library; nil if it cannot be used.

@@ -11,8 +11,10 @@ import (
 type Libraries interface {
 	// Exported returns the address of a variable of libjvm.so in the process.
 	Exported(name string) (address uint64, ok bool)
-	// Find returns the library that has code at an address; nil if none has.
+	// Find returns the library that has code at an address; nil if none is known.
 	Find(pc uint64) *Mapped
+	// Search is Find that also looks for a library that was loaded just now.
+	Search(pc uint64) *Mapped
 }
 
 // A Mapped is a library in the memory of a process.
@@ -52,7 +54,7 @@ func (w *walk) native(pc uint64) (bool, End) {
 	if !w.exact {
 		at-- // a call may be the last instruction of a function
 	}
-	m := w.natives.libraries.Find(at)
+	m := w.natives.libraries.Search(at)
 	if m == nil {
 		return false, UnknownCode
 	}
