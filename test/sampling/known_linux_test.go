@@ -67,7 +67,7 @@ func TestKnownStacks(t *testing.T) {
 					t.Fatal(err)
 				}
 				<-p.Ended()
-				j := judge{history: parseHistory(t, p.Stdout()), monotonic: monotonicOrigin(t)}
+				j := judge{history: parseHistory(t, p.Stdout()), monotonic: monotonicOrigin(t), counts: map[*execution]int{}}
 				for i := range samples {
 					j.judge(t, &samples[i])
 				}
@@ -194,15 +194,23 @@ type judge struct {
 	monotonic  time.Time // when the clock of the program was zero
 	total      int       // samples of the program's threads, at times that the history covers
 	incomplete map[string]int
-	counts     map[*execution]int // complete samples
+	counts     map[*execution]int // samples whose part is known
 	wrong      int
 	truncated  int // samples of which more cannot be known
 	between    int // samples outside of parts, at their begin or end
 }
 
+// margin is the time at the begin and the end of an execution that is not judged: two clocks are compared.
+const margin = 100 * time.Microsecond
+
+// judged returns the part of an execution's processor time that is judged.
+func (e *execution) judged() time.Duration {
+	length := e.end - e.begin
+	return time.Duration(float64(e.processor) * float64(max(0, length-2*margin)) / float64(max(1, length)))
+}
+
 // at returns what a thread executed at a time; nil if that is not known for sure.
 func (j *judge) at(thread string, at time.Duration) *execution {
-	const margin = 100 * time.Microsecond // two clocks are compared
 	all := j.history[thread]
 	i, _ := slices.BinarySearchFunc(all, at, func(e execution, at time.Duration) int { return int(e.end - at) })
 	if i == len(all) || at < all[i].begin+margin || at > all[i].end-margin {
@@ -237,15 +245,13 @@ func (j *judge) judge(t *testing.T, s *jfr.Sample) {
 	case s.Stack.Truncated && (executed[0].part == "deep" || executed[0].part == "virtual"):
 		j.total-- // deeper than what the kernel copies, or on the heap
 		j.truncated++
+		j.counts[executed[0]]++
 	case s.Stack.Broken || s.Stack.Truncated:
 		if j.incomplete == nil {
 			j.incomplete = map[string]int{}
 		}
 		j.incomplete[fmt.Sprintf("%s in %s (%s)", summary(s), executed[0].part, s.Thread.Name)]++
 	default:
-		if j.counts == nil {
-			j.counts = map[*execution]int{}
-		}
 		j.counts[executed[0]]++
 	}
 }
@@ -416,9 +422,9 @@ func (j *judge) checkShares(t *testing.T, wanted []string) {
 				if e.part == "virtual" {
 					continue // on other threads
 				}
-				s.times[e.part] += e.processor
+				s.times[e.part] += e.judged()
 				s.samples[e.part] += j.counts[e]
-				time += e.processor
+				time += e.judged()
 				n += j.counts[e]
 			}
 			for _, part := range wanted {
