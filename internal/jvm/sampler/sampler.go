@@ -40,7 +40,7 @@ type Source int
 // The sources of samples.
 const (
 	// Auto is the kernel. Where it cannot be used, it is the flight recorder, or thread dumps if
-	// that cannot be used either or if starting it would disturb the program (discardsCode).
+	// that cannot be used either or if starting it would disturb the program: it redefines classes.
 	Auto Source = iota
 	Kernel
 	FlightRecorder
@@ -60,15 +60,6 @@ func (s Source) Limits() string {
 		return "BIASED: Java frames only, at safepoints"
 	}
 	return ""
-}
-
-// discardsCode reports whether starting the flight recorder makes a JVM discard all compiled code, so
-// that samples show the interpreter for many seconds: the recorder redefines classes, and before
-// JDK 21 HotSpot does not record which compiled code depends on them. A JVM that has recorded before
-// has done that already.
-func discardsCode(j *process.JVM) bool {
-	version := jdk.Feature(j.Version)
-	return version >= oldest && version < 21 && !hasRecorder(j.PID)
 }
 
 const discards = "before JDK 21 starting the flight recorder discards all compiled code and slows the program for many seconds; --sampler recorder starts it anyway"
@@ -168,7 +159,7 @@ func (s *Sampler) start(ctx context.Context, options Options) (err error) {
 	switch {
 	case options.Source == ThreadDumps:
 		why = "as requested"
-	case options.Source == Auto && discardsCode(s.jvm):
+	case options.Source == Auto && jdk.Feature(s.jvm.Version) >= oldest && process.Local.DiscardsAll(s.jvm):
 		why = discards
 	default:
 		recorded, err := startRecording(ctx, s.conn, cmp.Or(options.Period, DefaultPeriod), options.CPUTime)

@@ -285,15 +285,11 @@ func (b *budget) maxLoss(roots map[string]bool) time.Duration {
 	return max(room, b.loss(roots)+room/4)
 }
 
-// recordsDependencies is the first JDK that knows which compiled code depends on a class. In
-// older ones the first redefinition after a late attach discards all compiled code.
-const recordsDependencies = 21
-
 // loss returns the work that is lost by redefining classes to put hooks in and take them
 // out.
 func (b *budget) loss(classes map[string]bool) time.Duration {
 	all := overhead.RecompileLoss(b.run.first.Compiled())
-	return overhead.RedefinitionLoss(b.run.session.JDK().Feature < recordsDependencies, b.run.peek.heat(classes), all)
+	return overhead.RedefinitionLoss(b.run.discardsAll, b.run.peek.heat(classes), all)
 }
 
 // isTooSmall reports whether a method is too small to be worth a hook: compilers inline

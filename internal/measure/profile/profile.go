@@ -117,8 +117,10 @@ type run struct {
 	scheme   Scheme
 	why      string // the scheme was chosen
 	closure  int    // methods that the roots can reach
-	missing  int    // classes whose file is not found
-	answered uint64 // the last ticket
+	// discardsAll is whether the first redefinition of a class makes the JVM discard all compiled code.
+	discardsAll bool
+	missing     int    // classes whose file is not found
+	answered    uint64 // the last ticket
 
 	ledger
 	calibrator *overhead.Calibrator
@@ -177,6 +179,9 @@ func Run(ctx context.Context, options Options) (*cct.Profile, error) {
 			return p, err
 		}
 		r.why = "" // it cannot be sampled
+	}
+	if jvm, err := process.Local.Inspect(r.PID); err == nil {
+		r.discardsAll = process.Local.DiscardsAll(jvm)
 	}
 	r.enter(Entering)
 	if r.Settle > 0 && !r.Whole {
