@@ -32,6 +32,7 @@ import (
 var (
 	parts     = flag.String("parts", "agreement,cost,gaps", "what to measure")
 	programs  = flag.String("programs", "H2,javac,Tomcat,JRuby", "programs in which samples are compared")
+	further   = flag.String("async", "", "further options of async-profiler, such as ,features=agct")
 	listAll   = flag.Bool("all", false, "list the hottest methods of all programs, not only of the first on the newest JDK")
 	warm      = flag.Duration("warm", 8*time.Second, "how long a program runs before samples are compared")
 	length    = flag.Duration("length", 8*time.Second, "how long both profilers sample a program")

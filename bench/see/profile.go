@@ -207,7 +207,7 @@ func (a *asyncProfiler) execute(ctx context.Context, command string) error {
 
 func (a *asyncProfiler) start(ctx context.Context, event string, interval time.Duration) error {
 	// Samples of idle threads are not summed up: each counts.
-	return a.execute(ctx, fmt.Sprintf("start,event=%s,interval=%d,threads,nobatch", event, interval.Nanoseconds()))
+	return a.execute(ctx, fmt.Sprintf("start,event=%s,interval=%d,threads,nobatch%s", event, interval.Nanoseconds(), *further))
 }
 
 // stop adds what it has seen to a profile.
