@@ -108,6 +108,38 @@ func rename(sources folder, to string) folder {
 	return renamed
 }
 
+// java8 turns sources of hooks into sources for Java 8, in which the JDK's internal classes and methods have other names.
+// Some methods are replaced by those with more guarantees. SondeHooksStack replaces what has no equivalent.
+var java8 = strings.NewReplacer(
+	"jdk.internal.misc", "sun.misc",
+	"jdk.internal.ref", "sun.misc",
+	"jdk.internal.vm.annotation", "java.lang.invoke",
+	"U.compareAndSet", "U.compareAndSwap",
+	"U.getLongOpaque", "U.getLongVolatile",
+	"U.putLongOpaque", "U.putOrderedLong",
+	"U.putLongRelease", "U.putOrderedLong",
+	"U.putIntRelease", "U.putOrderedInt",
+	"U.getReference", "U.getObject",
+	"U.objectFieldOffset", hookName+"Stack.offset",
+	"U.invokeCleaner((ByteBuffer) mapped)", "((DirectBuffer) mapped).cleaner().clean()",
+	"StackWalker", hookName+"Stack",
+	"java.lang.ClassFrameInfo", "java.lang."+hookName+"Stack$StackFrame",
+)
+
+// inJava8 lists stubs that are not needed for Java 8: it has the class, or a hook class replaces it.
+var inJava8 = []string{"jdk/internal/misc/Unsafe.java", "java/lang/StackWalker.java"}
+
+// forJava8 returns the sources of hooks, or of their stubs, for Java 8.
+func forJava8(sources folder) folder {
+	converted := make(folder)
+	for name, data := range sources {
+		if !slices.Contains(inJava8, name) {
+			converted[name] = []byte(java8.Replace(string(data)))
+		}
+	}
+	return converted
+}
+
 // hookIndex lists the hook classes for the agent: the one whose methods are woven in, then the others.
 func hookIndex(classes folder, main string) ([]byte, error) {
 	var index bytes.Buffer

@@ -84,7 +84,7 @@ func products(javac, agentDir string) (folder, error) {
 	defer c.close()
 	sources := make(map[string]folder)
 	for _, name := range []string{
-		"src", "stub/src", "hooks/src", "hooks/stubs", "control/src8", "control/src9", "control/src17", "live/src",
+		"src", "stub/src", "hooks/src", "hooks/src8", "hooks/stubs", "control/src8", "control/src9", "control/src17", "live/src",
 	} {
 		if sources[name], err = read(filepath.Join(agentDir, filepath.FromSlash(name)), ".java"); err != nil {
 			return nil, err
@@ -98,7 +98,9 @@ func products(javac, agentDir string) (folder, error) {
 	if built[runtimeJar], err = pack(runtimeManifest, runtime, addEntry); err != nil {
 		return nil, err
 	}
-	hooks := hookRename(sources["hooks/src"], sources["hooks/stubs"])
+	hooks := hookRename(sources["hooks/src"], sources["hooks/src8"], sources["hooks/stubs"])
+	sources["hooks/stubs8"] = forJava8(sources["hooks/stubs"])
+	sources["hooks/src8"].add("", forJava8(sources["hooks/src"]))
 	for name := range sources {
 		if name != "src" {
 			sources[name] = rename(sources[name], hooks)
@@ -112,7 +114,15 @@ func products(javac, agentDir string) (folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	if built[agentJar], err = buildAgent(c, sources, stubs, hookClasses, hooks); err != nil {
+	stubs8, err := c.compile(module{release: 8, sources: sources["hooks/stubs8"]})
+	if err != nil {
+		return nil, err
+	}
+	hookClasses8, err := c.compile(module{release: 8, sources: sources["hooks/src8"], needs: stubs8})
+	if err != nil {
+		return nil, err
+	}
+	if built[agentJar], err = buildAgent(c, sources, stubs, hookClasses, hookClasses8, hooks); err != nil {
 		return nil, err
 	}
 	needs := maps.Clone(runtime)
@@ -131,8 +141,11 @@ func products(javac, agentDir string) (folder, error) {
 	return built, nil
 }
 
+// java8Prefix is where the control classes find the hooks for Java 8.
+const java8Prefix = "8/"
+
 // buildAgent builds the agent's jar. The stubs stand for internal classes of java.base and are not packed.
-func buildAgent(c *compiler, sources map[string]folder, stubs, hookClasses folder, hooks string) ([]byte, error) {
+func buildAgent(c *compiler, sources map[string]folder, stubs, hookClasses, hookClasses8 folder, hooks string) ([]byte, error) {
 	stub, err := c.compile(module{release: 8, sources: sources["stub/src"]})
 	if err != nil {
 		return nil, err
@@ -156,9 +169,16 @@ func buildAgent(c *compiler, sources map[string]folder, stubs, hookClasses folde
 	if err != nil {
 		return nil, err
 	}
+	index8, err := hookIndex(hookClasses8, hooks)
+	if err != nil {
+		return nil, err
+	}
 	files := maps.Clone(stub)
 	files.add(controlPrefix, control)
-	files[controlPrefix+"build"] = append(fmt.Appendln(nil, identity(files)), index...)
+	files.add(controlPrefix+java8Prefix, hookClasses8)
+	id := fmt.Appendln(nil, identity(files))
+	files[controlPrefix+"build"] = slices.Concat(id, index)
+	files[controlPrefix+java8Prefix+"build"] = slices.Concat(id, index8)
 	return pack(agentManifest, files, addSized)
 }
 

@@ -17,18 +17,15 @@ import (
 	"github.com/sonde-jvm/sonde/internal/wire/control"
 )
 
-// oldestJDK is the first JDK whose java.base has everything that hooks use.
-const oldestJDK = 11
-
 // helloLimit bounds how long a loaded agent may take to connect.
 const helloLimit = 20 * time.Second
 
 // enter connects to the agent. An agent that was loaded when the JVM started is invited;
 // otherwise the agent is loaded by attaching.
 func (s *Session) enter(ctx context.Context) error {
-	if version, err := jdk.ParseVersion(s.jvm.Version); err == nil && version.Feature < oldestJDK {
-		return fmt.Errorf("process %d runs JDK %s, and hooks need %d or later: start it with a newer JDK, or weave its jars with sonde instrument",
-			s.jvm.PID, s.jvm.Version, oldestJDK)
+	if version, err := jdk.ParseVersion(s.jvm.Version); err == nil && !jdk.Hooks(version) {
+		return fmt.Errorf("process %d runs JDK %s, and hooks need JDK 8, or 11 or later: start it with one of these, or weave its jars with sonde instrument",
+			s.jvm.PID, s.jvm.Version)
 	}
 	standby := process.Local.Waits(s.jvm)
 	var target *attach.Conn

@@ -1,5 +1,6 @@
 // Package jimage reads JDK run-time images, the file lib/modules of every JDK
-// since 9, which holds all classes and resources of its modules.
+// since 9, which holds all classes and resources of its modules. It also reads
+// lib/rt.jar and the jars beside it, where JDK 8 has its classes.
 //
 // The file is in the byte order of the machine it was made for:
 //
@@ -17,6 +18,7 @@
 package jimage
 
 import (
+	"archive/zip"
 	"bytes"
 	"cmp"
 	"compress/zlib"
@@ -26,6 +28,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -65,11 +68,17 @@ type Image struct {
 	resources  []resource                 // in order of module and path
 	classes    map[string]*resource       // by internal name
 	exports    map[string]map[string]bool // packages exported to all modules, by module; read on demand
+	jars       []*zip.ReadCloser          // instead of data, of JDK 8
 }
 
-// OpenLibrary returns nil where path is empty or no image that can be read.
+// OpenLibrary opens lib/modules of a JDK, or lib/rt.jar of JDK 8 with the jars beside it. It
+// returns nil where path is empty or cannot be read.
 func OpenLibrary(path string) *Image {
-	im, err := Open(path)
+	open := Open
+	if filepath.Base(path) == bootJars[0] {
+		open = openJars
+	}
+	im, err := open(path)
 	if err != nil {
 		return nil
 	}
@@ -107,7 +116,7 @@ func Open(path string) (*Image, error) {
 // is all that was not compressed, must not be touched afterwards.
 func (im *Image) Close() error {
 	if im == nil || im.data == nil {
-		return nil
+		return im.closeJars()
 	}
 	data := im.data
 	im.data = nil
@@ -158,7 +167,14 @@ func (im *Image) index(offsets []byte) error {
 			im.resources = append(im.resources, r)
 		}
 	}
-	slices.SortFunc(im.resources, func(a, b resource) int {
+	im.arrange()
+	return nil
+}
+
+// arrange sorts the resources and finds the classes among them. Of several with the same name, the
+// first counts.
+func (im *Image) arrange() {
+	slices.SortStableFunc(im.resources, func(a, b resource) int {
 		return cmp.Or(strings.Compare(a.module, b.module), strings.Compare(a.path, b.path))
 	})
 	im.classes = make(map[string]*resource, len(im.resources))
@@ -167,7 +183,6 @@ func (im *Image) index(offsets []byte) error {
 			im.classes[class] = &im.resources[i]
 		}
 	}
-	return nil
 }
 
 // Each calls fn for every resource of every module, in order of module and
@@ -318,8 +333,9 @@ const (
 type resource struct {
 	position                 int // of the record in the file, for messages
 	module                   string
-	path                     string // without the module: java/lang/String.class
-	offset, compressed, size uint64 // compressed is 0 for content that lies as it is
+	path                     string    // without the module: java/lang/String.class
+	offset, compressed, size uint64    // compressed is 0 for content that lies as it is
+	entry                    *zip.File // instead of these, in a jar of JDK 8
 }
 
 // resource decodes the attribute record at the given offset.
@@ -396,6 +412,9 @@ const maxResource = 1 << 30
 
 // read returns the content of a resource, unpacked where it is compressed.
 func (im *Image) read(r *resource) ([]byte, error) {
+	if r.entry != nil {
+		return readEntry(r.entry)
+	}
 	stored := r.size
 	if r.compressed != 0 {
 		stored = r.compressed

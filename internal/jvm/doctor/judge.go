@@ -49,8 +49,8 @@ func (j *judge) find(severity Severity, subject, text, remedy string) {
 	j.findings = append(j.findings, Finding{severity, subject, text, remedy})
 }
 
-// The range of JDKs that Sonde supports.
-const oldest, newest = 11, 25
+// newest is the newest JDK that Sonde supports; see jdk.Hooks for the oldest ones.
+const newest = 25
 
 func (j *judge) kind() {
 	jvm := j.facts.JVM
@@ -63,8 +63,8 @@ func (j *judge) kind() {
 		j.find(Stop, "JVM", fmt.Sprintf("it is a JVM of an unknown kind, %q", jvm.Kind), "run the program on a HotSpot JVM")
 	case j.version.Feature == 0:
 		j.find(Warn, "JVM", "it is a HotSpot JVM of an unknown version", "")
-	case j.version.Feature < oldest:
-		j.find(Stop, "JVM", fmt.Sprintf("JDK %s is older than %d, the oldest that Sonde supports", jvm.Version, oldest), "run the program on a newer JDK")
+	case !jdk.Hooks(j.version):
+		j.find(Stop, "JVM", "Sonde does not support JDK "+jvm.Version, "run the program on JDK 8, or on JDK 11 or later")
 	case j.version.Feature > newest:
 		j.find(Warn, "JVM", fmt.Sprintf("JDK %s is newer than %d, the newest that this Sonde supports", jvm.Version, newest), "use a newer version of Sonde")
 	default:

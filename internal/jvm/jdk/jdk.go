@@ -119,6 +119,10 @@ func (v Version) String() string {
 	return strings.Join(text, ".")
 }
 
+// Hooks reports whether hooks run in a JDK. The internal classes that they use changed with 9 and
+// again with 11.
+func Hooks(v Version) bool { return v.Feature == 8 || v.Feature >= 11 }
+
 // A Bug is a fault of some JDKs in redefining classes.
 type Bug struct {
 	ID      string    // such as JDK-8240908

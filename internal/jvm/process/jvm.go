@@ -52,7 +52,7 @@ type JVM struct {
 	Stopped       bool    // by a signal or a debugger
 	Inside        Presence
 	Library       string   // path of libjvm.so, as the process sees it
-	Image         string   // path of the JDK's lib/modules, as seen from here
+	Image         string   // path of the JDK's lib/modules or, of JDK 8, lib/rt.jar, as seen from here
 	Arenas        []string // mapped arenas, by their paths in /proc; the files may be gone
 	Pack          *Pack    // the pack that it was started with; nil for none
 
@@ -181,7 +181,7 @@ func (h Host) fill(j *JVM, command []string, maps mapped) {
 	o := collect(h.sources(j.PID, command))
 	j.Main = o.main
 	if j.Library = maps.libjvm; j.Library != "" {
-		j.Image = h.Path(j.PID, path.Join("root", path.Dir(j.Library), "..", "modules"))
+		j.Image = h.Path(j.PID, path.Join("root", imageOf(j.Library)))
 		r := readRelease(func(name string) ([]byte, error) { return h.readInside(j.PID, name) }, j.Library)
 		j.Version, j.Vendor, j.Modules = r.version, r.vendor, r.modules
 		maps.openJ9 = maps.openJ9 || strings.EqualFold(r.variant, "openj9")
@@ -209,6 +209,16 @@ func (h Host) fill(j *JVM, command []string, maps mapped) {
 		j.Arenas = append(j.Arenas, j.Pack.Arena)
 	}
 	j.Inside = h.presence(j)
+}
+
+// imageOf returns the file with the JDK's classes: lib/modules beside lib/server/libjvm.so, or, of JDK 8,
+// lib/rt.jar where the library is lib/amd64/server/libjvm.so.
+func imageOf(library string) string {
+	lib := path.Dir(path.Dir(library))
+	if path.Base(lib) == "lib" {
+		return path.Join(lib, "modules")
+	}
+	return path.Join(path.Dir(lib), "rt.jar")
 }
 
 // OpenCounters opens the file in which a JVM publishes its counters. It is found by its mapping because its

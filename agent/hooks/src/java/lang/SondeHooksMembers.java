@@ -115,7 +115,7 @@ final class SondeHooksMembers {
     }
 
     /** Methods and constructors of a class are numbered together. */
-    private static int slot(Object member) {
+    static int slot(Object member) {
         return U.getInt(member, member instanceof Method ? METHOD_SLOT : CONSTRUCTOR_SLOT);
     }
 
@@ -173,14 +173,19 @@ final class SondeHooksMembers {
             return null; // hidden, or part of the reflection code
         }
         String descriptor = descriptor(member);
-        String simple = member instanceof Constructor ? "<init>" : ((Member) member).getName();
+        String simple = name((Member) member);
         if (descriptor == null || simple == null) {
             return null;
         }
         return new StringBuilder(name.replace('.', '/')).append('.').append(simple).append(descriptor).toString();
     }
 
-    private static String descriptor(Object member) {
+    /** As in class files. */
+    static String name(Member member) {
+        return member instanceof Constructor ? "<init>" : member.getName();
+    }
+
+    static String descriptor(Object member) {
         if (member instanceof Method) {
             return descriptor(((Method) member).getReturnType(), ((Method) member).getParameterTypes());
         }

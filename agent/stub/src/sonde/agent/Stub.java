@@ -82,9 +82,6 @@ public final class Stub implements Runnable {
                 throw new IllegalArgumentException("unknown argument " + unknown
                         + "; known are pack=FILE and, with it, arena=FILE, only=GLOB, not=GLOB, hold and by=PID");
             }
-            if (System.getProperty("java.specification.version", "").startsWith("1.")) {
-                throw new UnsupportedOperationException("packs need Java 9 or later; use not=GLOB to exclude this program");
-            }
             String machine = System.getProperty("java.vm.name", "");
             if (!machine.startsWith("OpenJDK ") && !machine.contains("HotSpot")
                     || !"64".equals(System.getProperty("sun.arch.data.model"))) {

@@ -7,21 +7,28 @@ import java.io.InputStream;
 
 /** The data that the build wrote into the jar: its own name, then the names of the hook classes, first the class that woven code calls. */
 final class Build {
+    static final boolean IS_JAVA_8 = System.getProperty("java.specification.version", "").startsWith("1.");
     private static final int MOST_BYTES = 1 << 20;
 
     private final ClassLoader loader;
+    /** Where the hooks for this JDK are. */
+    private final String folder = IS_JAVA_8 ? "8/" : "";
     final String id;
     final String[] hookClasses;
 
     Build(ClassLoader loader) throws IOException {
         this.loader = loader;
-        String[] lines = new String(read("build"), "UTF-8").split("\n");
+        String[] lines = new String(read(folder + "build"), "UTF-8").split("\n");
         id = lines[0];
         hookClasses = new String[lines.length - 1];
         System.arraycopy(lines, 1, hookClasses, 0, hookClasses.length);
     }
 
-    byte[] read(String name) throws IOException {
+    byte[] hookClass(String name) throws IOException {
+        return read(folder + name + ".class");
+    }
+
+    private byte[] read(String name) throws IOException {
         InputStream in = loader.getResourceAsStream(name);
         if (in == null) {
             throw new FileNotFoundException(name);

@@ -1,6 +1,5 @@
 package sonde.agent.control;
 
-import java.io.File;
 import java.lang.instrument.Instrumentation;
 import java.util.ArrayList;
 import java.util.List;
@@ -9,24 +8,11 @@ import java.util.List;
 final class HookClasses {
     private final Build build;
     private final Instrumentation instrumentation;
-    private final File folder;
-    private final Definer definer;
     private Class<?> main;
 
-    /** Defines them in the way of this JDK, which may need a directory. */
-    HookClasses(Build build, Instrumentation instrumentation, File folder) {
-        this(build, instrumentation, folder, null);
-    }
-
-    HookClasses(Build build, Instrumentation instrumentation, Definer definer) {
-        this(build, instrumentation, null, definer);
-    }
-
-    private HookClasses(Build build, Instrumentation instrumentation, File folder, Definer definer) {
+    HookClasses(Build build, Instrumentation instrumentation) {
         this.build = build;
         this.instrumentation = instrumentation;
-        this.folder = folder;
-        this.definer = definer;
     }
 
     /** Returns the class that woven code calls, if an earlier session of the same build has defined it. */
@@ -58,21 +44,14 @@ final class HookClasses {
             some |= isThere;
             if (!isThere) {
                 names.add(name);
-                classes.add(build.read(build.hookClasses[i] + ".class"));
+                classes.add(build.hookClass(build.hookClasses[i]));
             }
         }
         definer().define(instrumentation, HookClasses.class.getClassLoader(), classes, names);
     }
 
-    private Definer definer() throws ReflectiveOperationException {
-        if (definer != null) {
-            return definer;
-        }
-        try {
-            return (Definer) Class.forName("sonde.agent.control.ModuleDefiner").newInstance();
-        } catch (UnsupportedClassVersionError e) {
-            return new BootJarDefiner(folder);
-        }
+    private static Definer definer() throws ReflectiveOperationException {
+        return Build.IS_JAVA_8 ? new Java8Definer() : (Definer) Class.forName("sonde.agent.control.ModuleDefiner").newInstance();
     }
 
     private static Class<?> find(String name) {

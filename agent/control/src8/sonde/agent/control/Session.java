@@ -1,6 +1,5 @@
 package sonde.agent.control;
 
-import java.io.File;
 import java.io.IOException;
 import java.lang.instrument.Instrumentation;
 import java.util.Properties;
@@ -38,8 +37,7 @@ final class Session {
         this.token = properties.getProperty("token", "");
         this.proof = properties.getProperty("proof", "");
         Classes classes = new Classes(instrumentation);
-        File folder = new File(properties.getProperty("jar")).getParentFile();
-        HookClasses hookClasses = new HookClasses(build, instrumentation, folder);
+        HookClasses hookClasses = new HookClasses(build, instrumentation);
         arena = new Arena(hookClasses);
         arena.muteInAny();
         weaving = new Weaving(classes, replies, outgoing, lease, arena, hookClasses);

@@ -16,7 +16,7 @@ final class PackExit implements Runnable {
 
     /** Registers it as a shutdown hook. Called by the agent's thread, whose group and missing context loader it inherits. */
     void register() {
-        thread = new BareThreads().make(Thread.currentThread().getThreadGroup(), this, "sonde-exit");
+        thread = Threads.best().make(Thread.currentThread().getThreadGroup(), this, "sonde-exit");
         Runtime.getRuntime().addShutdownHook(thread);
     }
 

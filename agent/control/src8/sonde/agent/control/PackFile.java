@@ -6,6 +6,7 @@ import java.io.RandomAccessFile;
 import java.nio.charset.StandardCharsets;
 import java.util.zip.CRC32;
 import java.util.zip.CRC32C;
+import java.util.zip.Checksum;
 
 /**
  * The part of a pack that the agent needs (docs/formats/pack.md), read into memory: a mapped file could be truncated while
@@ -192,7 +193,7 @@ final class PackFile {
     }
 
     private static int sum(byte[] bytes, int from, int length) {
-        CRC32C sum = new CRC32C();
+        Checksum sum = Build.IS_JAVA_8 ? new Crc32C() : new CRC32C();
         sum.update(bytes, from, length);
         return (int) sum.getValue();
     }

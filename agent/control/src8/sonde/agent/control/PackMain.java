@@ -39,7 +39,7 @@ public final class PackMain implements Consumer<Object[]> {
         arenaFile.make(arenaPath, "pack " + file);
         Hooks hooks = null;
         try {
-            HookClasses hookClasses = new HookClasses(build, instrumentation, new ModuleDefiner());
+            HookClasses hookClasses = new HookClasses(build, instrumentation);
             Class<?> main = hookClasses.need();
             hooks = arenaFile.open();
             watch(pack, hooks);
@@ -49,7 +49,7 @@ public final class PackMain implements Consumer<Object[]> {
             Arena arena = new Arena(hookClasses);
             arena.set(hooks);
             // If there is no such thread, nothing may be woven, because that thread removes the hooks.
-            new BareThreads().start(new PackUpkeep(instrumentation, weaving, arena, arenaFile, account, tenure, notice), "sonde-pack");
+            Threads.best().start(new PackUpkeep(instrumentation, weaving, arena, arenaFile, account, tenure, notice), "sonde-pack");
             instrumentation.addTransformer(weaving, true);
         } catch (Throwable t) {
             if (hooks != null) {
