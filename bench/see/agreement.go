@@ -203,8 +203,10 @@ samples of Sonde that interrupted async-profiler, or the kernel in sending its s
 which the JVM knows for each instruction, not only at safepoints, which inlined method it belongs to.`
 
 // explanation has what follows from the code of both, whatever a run shows.
-const explanation = `Reasons for differences. (1) Neighbouring inlined methods, probably: the compilers describe a range of instructions at its end. Like the JVM,
-Sonde takes the first description after an instruction; async-profiler seems to take another one at the ends of ranges. This was not confirmed. (2) Threads that are ready but wait for a processor: with "wall", async-profiler counts them where they stopped, and Sonde does not
+const explanation = `Reasons for differences. (1) Neighbouring inlined methods: the compilers describe a range of instructions by its end, so
+the JVM and Sonde take the first description after an instruction. async-profiler takes one at the instruction, which is that of the range before. With its
+option features=agct (-async ,features=agct), by which the JVM walks the stacks, such methods agree: TransactionStore.getOperationId of H2 on JDK 17 had 0.42 % and 0.44 %, without it
+0.96 % and 0.34 %. (2) Threads that are ready but wait for a processor: with "wall", async-profiler counts them where they stopped, and Sonde does not
 count them. (3) Threads of the JVM: both count their processor time; with "wall", async-profiler also counts them while they wait.
 (4) The kernel: Sonde also sees the end of timer interrupts that async-profiler causes. (5) Attaching async-profiler turns on debug information for all
 that is compiled later.`

@@ -37,9 +37,9 @@ type command struct {
 
 var commands = []command{
 	{"count", func(s subject) []string { return []string{"count", s.root, "--duration", length.String()} }, readCount},
-	{"monitor", func(s subject) []string { return []string{"monitor", s.root, "--for", length.String()} }, readMonitor},
+	{"monitor", func(s subject) []string { return []string{"monitor", s.root, "--duration", length.String()} }, readMonitor},
 	{"trace", func(s subject) []string {
-		return []string{"trace", s.root, "--for", length.String(), "--limit", "10000", "--levels", "3"}
+		return []string{"trace", s.root, "--duration", length.String(), "--limit", "10000", "--levels", "3"}
 	}, readTrace},
 	{"auto", func(s subject) []string { return profileArguments(s, "auto") }, readProfile},
 	{"exact", func(s subject) []string { return profileArguments(s, "exact") }, readProfile},

@@ -63,7 +63,7 @@ func newApply(s streams) *cobra.Command {
 	flags.BoolVar(&c.dryRun, "dry-run", false, "show what would change without changing anything")
 	flags.BoolVar(&c.yes, "yes", false, "do not ask before changes")
 	flags.BoolVar(&c.end, "end", false, "end the sonde apply of the JVM")
-	flags.Var(span(&c.duration, 0, 0, 0), "for", "end after this time; 0 continues until Ctrl-C or sonde apply --end")
+	flags.VarP(length(&c.duration, 0, 0, 0), "duration", "d", "end after this time; 0 continues until Ctrl-C or sonde apply --end")
 	flags.Var(span(&c.interval, time.Second, leastInterval, 0), "interval", intervalUsage)
 	flags.BoolVar(&c.json, "json", false, "write JSON")
 	flags.StringArrayVarP(&c.outputs, "output", "o", nil, "file to write traces to at the end: .html, .json, .trace.json, .otlp.json or .txt; may be repeated")
@@ -249,7 +249,7 @@ again changes nothing.
   - probe old
 
 The first sonde apply of a JVM keeps running, shows the measurements, and removes its
-hooks when it ends, by Ctrl-C, --for, sonde apply --end, sonde undo, or when every probe
+hooks when it ends, by Ctrl-C, --duration, sonde apply --end, sonde undo, or when every probe
 has ended. A later sonde apply passes its file to the first one and exits. With
 --background, the first one continues without a terminal; sonde apply PID shows its
 state, and sonde save PID writes the applied probes to a file.
@@ -288,8 +288,8 @@ On a terminal, Sonde asks before it changes anything, unless --yes is given.`
 
 const applyExamples = `  sonde apply 4711 -f probes.yaml --dry-run
   sonde apply 4711 -f probes.yaml
-  sonde apply 4711 -f probes.yaml --background --for 1h
-  sonde apply 4711 -f probes.yaml --for 1m -o slow.html
+  sonde apply 4711 -f probes.yaml --background --duration 1h
+  sonde apply 4711 -f probes.yaml --duration 1m -o slow.html
   sonde apply 4711
   sonde save 4711 -o probes.yaml
   sonde apply 4711 --end`
@@ -356,7 +356,7 @@ func isYes(line string, usual bool) bool {
 
 func (c *applyCommand) handOver(ctx context.Context, running *appliedLook) error {
 	if c.duration != 0 {
-		return usage("--for cannot be used, because another sonde apply of process %d is running: set the key 'for' of probes in the file instead", c.pid)
+		return usage("--duration cannot be used, because another sonde apply of process %d is running: set the key 'for' of probes in the file instead", c.pid)
 	}
 	if len(c.outputs) > 0 {
 		return usage("-o: another sonde apply of process %d has the traces; give -o to that command, or end it with sonde apply %d --end", c.pid, c.pid)

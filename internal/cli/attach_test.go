@@ -71,10 +71,10 @@ func TestAttachCommandLine(t *testing.T) {
 		want string
 	}{
 		{"", exitUsage, "PID is missing"},
-		{"x", exitUsage, "not a process number"},
+		{"x", exitUsage, "neither a process number nor the name of a JVM"},
 		{"1 --by pattern", exitUsage, "probe or method"},
 		{"1 --sort total", exitUsage, "calls, errors, mean"},
-		{"1 --once --for 3s", exitUsage, "--for cannot be used with --once"},
+		{"1 --once --duration 3s", exitUsage, "--duration cannot be used with --once"},
 		{"1 --once --interval 3s", exitUsage, "--interval cannot be used with --once"},
 		{"1 --once --by method", exitUsage, "--by cannot be used with --once"},
 		{"1 --once --stall 3s", exitUsage, "--stall cannot be used with --once"},

@@ -168,8 +168,8 @@ func TestOptionsOfApply(t *testing.T) {
 		want           map[string]any
 	}{
 		{"apply", "", nil, map[string]any{}},
-		{"apply", "", []string{"--cache", "/d", "--cache-share", "group", "--cache-trust", "a,b", "--yes", "--for", "1m", "--left"},
-			map[string]any{"cache": "/d", "cache-share": "group", "cache-trust": []string{"a", "b"}, "for": "1m0s", "left": json.RawMessage("true")}},
+		{"apply", "", []string{"--cache", "/d", "--cache-share", "group", "--cache-trust", "a,b", "--yes", "--duration", "1m", "--left"},
+			map[string]any{"cache": "/d", "cache-share": "group", "cache-trust": []string{"a", "b"}, "duration": "1m0s", "left": json.RawMessage("true")}},
 		{"apply", "/d", []string{"--no-cache", "--budget", "3%"}, map[string]any{"no-cache": json.RawMessage("true"), "budget": "3%"}},
 		{"apply", cacheOff, nil, map[string]any{"no-cache": true}},
 		{"attach", "/d", []string{"--weave", "--pack", "p", "--interval", "2s", "--force"},

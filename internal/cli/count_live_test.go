@@ -442,7 +442,7 @@ func (p *intrinsicsProgram) checkNothingSeen() {
 	p.t.Helper()
 	for _, args := range [][]string{
 		{"profile", strconv.Itoa(p.PID), "--root", "java.lang.Math.sqrt", "--duration", "100ms"},
-		{"trace", strconv.Itoa(p.PID), "java.lang.Math.sqrt", "--for", "100ms"},
+		{"trace", strconv.Itoa(p.PID), "java.lang.Math.sqrt", "--duration", "100ms"},
 	} {
 		code, _, stderr := sonde(p.t, args...)
 		if code != exitError || strings.Contains(stderr, "not called") || !strings.Contains(stderr, session.WhyLowerBound) {

@@ -437,6 +437,19 @@ func span(p *time.Duration, value, least, most time.Duration) *valueFlag[time.Du
 	}
 }
 
+// length is a span of which a number without unit is seconds.
+func length(p *time.Duration, value, least, most time.Duration) *valueFlag[time.Duration] {
+	flag := span(p, value, least, most)
+	withUnit := flag.parse
+	flag.parse = func(text string) (time.Duration, bool) {
+		if _, err := strconv.ParseFloat(text, 64); err == nil {
+			text += "s"
+		}
+		return withUnit(text)
+	}
+	return flag
+}
+
 // share is a flag for a part of a whole, more than 0 and at most 1: 2% or 0.02.
 func share(p *float64, value float64) *valueFlag[float64] {
 	*p = value

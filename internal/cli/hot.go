@@ -65,7 +65,7 @@ func newHot(s streams) *cobra.Command {
 		RunE: checkAndRun(c),
 	}
 	flags := command.Flags()
-	flags.VarP(span(&c.duration, 0, 0, mostDuration), "duration", "d", "sample for this time, then show all of it; 0 continues until Ctrl-C")
+	flags.VarP(length(&c.duration, 0, 0, mostDuration), "duration", "d", "sample for this time, then show all of it; 0 continues until Ctrl-C")
 	flags.BoolVar(&c.once, "once", false, "the same as --duration with the length of --window")
 	flags.BoolVar(&c.json, "json", false, "write JSON: one object, or with --interval one per interval")
 	flags.BoolVar(&c.threads, "threads", false, "show threads instead of methods")

@@ -734,7 +734,7 @@ type ending string
 
 const (
 	notEnded         ending = ""
-	endedDuration    ending = "duration"    // the time of --for, --duration or --window has passed
+	endedDuration    ending = "duration"    // the time of --duration or --window has passed
 	endedCalls       ending = "calls"       // the number of --calls is reached
 	endedLimit       ending = "limit"       // the number of --limit is reached
 	endedInterrupted ending = "interrupted" // Ctrl-C, another signal, the key q, or sonde end

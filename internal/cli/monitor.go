@@ -62,7 +62,7 @@ func newMonitor(s streams) *cobra.Command {
 		Long:  monitorLong,
 		Example: `  sonde monitor 4711 com.acme.Order.pay
   sonde monitor 4711 'com.acme.web.**' --by method --sort p99 --interval 5s
-  sonde monitor 4711 com.acme.Order.pay com.acme.Pay.charge --stall 500ms --for 10m
+  sonde monitor 4711 com.acme.Order.pay com.acme.Pay.charge --stall 500ms --duration 10m
   sonde monitor 4711 com.acme.Order.pay --json | jq '.total.p99Nanos'
   sonde monitor 4711 com.acme.Order.pay --listen 9187 --sample 100
   sonde monitor 4711 com.acme.Pay.charge --within com.acme.Web.handle --when '$2 > 100'
@@ -73,7 +73,7 @@ func newMonitor(s streams) *cobra.Command {
 	flags := command.Flags()
 	flags.Var(span(&c.interval, time.Second, leastInterval, 0), "interval", "length of each reporting interval")
 	flags.Var(span(&c.stall, time.Second, positive, 0), "stall", "report calls that run for longer than this as stalled")
-	flags.Var(span(&c.duration, 0, 0, 0), "for", "end after this time; 0 continues until Ctrl-C")
+	flags.VarP(length(&c.duration, 0, 0, 0), "duration", "d", "end after this time; 0 continues until Ctrl-C")
 	flags.Uint64Var(&c.calls, "calls", 0, "end after `N` calls in total")
 	flags.Var(number(&c.sample, 1, 1, mostPeriod), "sample", "time one call in `N`, chosen at random")
 	flags.Var(oneOf(&c.by, byPattern, byPattern, byMethod), "by", "one row per pattern or per method")
@@ -139,7 +139,7 @@ func listenAddress(text string) (string, error) {
 }
 
 const monitorLong = `Monitor methods of a running JVM. The methods that match get hooks, also in classes that
-load later, and each interval is reported. When the command ends, by Ctrl-C, --for or
+load later, and each interval is reported. When the command ends, by Ctrl-C, --duration or
 --calls, it removes all hooks and prints a summary of the whole time. If Sonde is
 killed, the agent removes the hooks by itself.
 

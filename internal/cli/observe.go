@@ -46,7 +46,7 @@ func newObserve(s streams) *cobra.Command {
 		RunE:    checkAndRun(c),
 	}
 	flags := command.Flags()
-	flags.Var(span(&c.For, c.For, leastObserved, mostObserved), "for", "how long to observe; with --apply, also how long the probes stay")
+	flags.VarP(length(&c.For, c.For, leastObserved, mostObserved), "duration", "d", "how long to observe; with --apply, also how long the probes stay")
 	flags.Var(span(&c.Settle, c.Settle, 0, mostObserved), "settle", "how much longer that may take in all, until there are enough samples and code with hooks is compiled again")
 	flags.Var(share(&c.Budget, c.Budget), "budget", "share of the program's processor time that the probes may cost")
 	flags.Var(number(&c.Most, c.Most, 1, mostProposed), "most", "propose at most `N` probes")
@@ -77,7 +77,7 @@ func (c *observeCommand) check(args []string, given func(string) bool) (err erro
 		c.Command = commandLine("observe", args)
 	} else {
 		c.inputs = args
-		for _, flag := range []string{"for", "budget", "apply", "sampler", "recorder", "thread-dumps", "force"} {
+		for _, flag := range []string{"duration", "budget", "apply", "sampler", "recorder", "thread-dumps", "force"} {
 			if given(flag) {
 				return usage("--%s needs a running program: name its PID; sonde ps lists JVMs", flag)
 			}
@@ -132,7 +132,7 @@ called, directly or not, by a method with a probe. Methods whose calls did not e
 they were counted, such as the loop of a server, cover nothing. Time that is not covered
 is listed.
 
-With --apply, the probes are applied for the time of --for, their cost and coverage are
+With --apply, the probes are applied for the time of --duration, their cost and coverage are
 measured, and they are removed again; sonde apply PID -f FILE applies them for good.
 
 For jars, folders or class files there is only the code: methods that receive requests
@@ -149,7 +149,7 @@ WHY      covers: time that no earlier line covers; splits: divides covered time;
          waits: threads wait in it; nature: by what it calls; request: receives requests`
 
 const observeExamples = `  sonde observe 4711 -o probes.yaml
-  sonde observe 4711 --for 1m --budget 1% -o probes.yaml
+  sonde observe 4711 --duration 1m --budget 1% -o probes.yaml
   sonde observe 4711 --apply
   sonde observe 4711 | sonde apply 4711 -f -
   sonde observe app.jar lib/dao.jar -o probes.yaml`

@@ -24,7 +24,7 @@ func TestObserveLive(t *testing.T) {
 			running := jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: []string{"-cp", classes, "observed.Served"}})
 			pid := strconv.Itoa(running.PID)
 			file := filepath.Join(t.TempDir(), "probes.yaml")
-			code, out, stderr := sonde(t, "observe", pid, "--for", "3s", "--apply", "--json", "-o", file)
+			code, out, stderr := sonde(t, "observe", pid, "--duration", "3s", "--apply", "--json", "-o", file)
 			if code != exitOK {
 				t.Fatalf("exit code %d: %s", code, stderr)
 			}
@@ -41,7 +41,7 @@ func TestObserveLive(t *testing.T) {
 			if err != nil || len(set.Probes) != len(got.Probes) {
 				t.Fatalf("%v: %d probes of %d", err, len(set.Probes), len(got.Probes))
 			}
-			if code, _, stderr := sonde(t, "apply", pid, "-f", file, "--yes", "--for", "1s"); code != exitOK {
+			if code, _, stderr := sonde(t, "apply", pid, "-f", file, "--yes", "--duration", "1s"); code != exitOK {
 				t.Errorf("what was written is not applied: exit code %d, %s", code, stderr)
 			}
 		})

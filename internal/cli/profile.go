@@ -78,7 +78,7 @@ func newProfile(s streams) *cobra.Command {
 	flags.Var(oneOf(&c.Timing, cct.Auto, "exact", "sampled", "auto", "stacks"), "timing", "exact, sampled, auto or stacks; exact with --scheme or --start")
 	flags.Var(share(&c.Budget, profile.DefaultBudget), "budget", "with --timing auto: share of the program's processor time that measuring may cost")
 	flags.Var(number(&c.Period, profile.DefaultPeriod, 2, mostPeriod), "period", "with --timing sampled: time one call in `N`")
-	flags.Var(span(&c.Duration, 0, 0, 0), "duration", "end after this time; 0 continues until Ctrl-C")
+	flags.VarP(length(&c.Duration, 0, 0, 0), "duration", "d", "end after this time; 0 continues until Ctrl-C")
 	flags.Uint64Var(&c.Calls, "calls", 0, "end after `N` calls of the root")
 	flags.StringArrayVar(&c.Into, "into", nil, "pattern of methods to follow that are skipped by default, such as those of the JDK; may be repeated")
 	flags.StringArrayVar(&c.Skip, "skip", nil, "pattern of methods not to follow; may be repeated")

@@ -456,7 +456,7 @@ func newAttach(s streams) *cobra.Command {
 	flags.StringVar(&c.pack, "pack", "", "`FILE` of the pack, if the path that the JVM reports cannot be read")
 	flags.BoolVar(&c.once, "once", false, "show everything since the program began, and end")
 	flags.Var(span(&c.interval, time.Second, leastInterval, 0), "interval", "length of each reporting interval")
-	flags.Var(span(&c.duration, 0, 0, 0), "for", "end after this time; 0 continues until Ctrl-C")
+	flags.VarP(length(&c.duration, 0, 0, 0), "duration", "d", "end after this time; 0 continues until Ctrl-C")
 	flags.Var(span(&c.stall, time.Second, positive, 0), "stall", "report calls that run for longer than this as stalled")
 	flags.Var(oneOf(&c.by, rowsByProbe, rowsByProbe, byMethod), "by", "one row per probe or per method")
 	flags.StringVar(&c.sort, "sort", usualAttachSort, "calls, errors, mean, p99, running or name; with --once as in sonde report, by default total")
@@ -473,7 +473,7 @@ func newAttach(s streams) *cobra.Command {
 
 // Flags of one mode only.
 var (
-	liveFlags  = []string{"for", "interval", "stall", "by"} // not with --once
+	liveFlags  = []string{"duration", "interval", "stall", "by"} // not with --once
 	lookFlags  = []string{"once", "stall", "by", "sort", "top"}
 	weaveFlags = []string{"file", "yes", "force", "left", "cache", "cache-share", "cache-trust", "no-cache"}
 )
@@ -559,10 +559,10 @@ them. When the command ends, the JVM has no hooks; the pack is active again when
 program is restarted.`
 
 const attachExamples = `  sonde attach 4711
-  sonde attach 4711 --by method --sort p99 --for 1m
+  sonde attach 4711 --by method --sort p99 --duration 1m
   sonde attach 4711 --once --sort mean
   sonde attach 4711 --json | jq '.total.callsPerSecond'
-  sonde attach 4711 --weave --for 10m
+  sonde attach 4711 --weave --duration 10m
   sonde attach 4711 --weave -f more.yaml`
 
 // takeOver removes the pack and makes this Sonde hold the JVM. All checks come before the

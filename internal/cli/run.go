@@ -4,6 +4,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/sonde-jvm/sonde/internal/classes/archive"
 	"github.com/sonde-jvm/sonde/internal/jvm/launch"
@@ -204,20 +206,45 @@ For files:
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
-		PersistentPreRun:  func(*cobra.Command, []string) { *started = true },
+		PersistentPreRunE: func(command *cobra.Command, args []string) error {
+			if err := resolveName(command, args); err != nil {
+				return err
+			}
+			*started = true
+			return nil
+		},
+		Version: fmt.Sprintf("%s %s %s/%s", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH),
+		RunE: func(command *cobra.Command, _ []string) error {
+			if s.outWidth() == 0 {
+				return command.Help()
+			}
+			return start(command.Context(), s)
+		},
 	}
+	root.SetVersionTemplate("sonde {{.Version}}\n")
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	root.SetFlagErrorFunc(flagError)
+	root.SetGlobalNormalizationFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		return pflag.NormalizedName(cmp.Or(formerFlags[name], name))
+	})
 	root.DisableSuggestions = true // they take lines: nearCommand has one
 	root.SuggestionsMinimumDistance = 2
-	root.AddCommand(
-		newPs(s), newDoctor(s), newHot(s), newWalk(s), newCount(s), newMonitor(s), newTrace(s), newCallees(s), newProfile(s), newApply(s), newObserve(s), newSave(s), newLaunch(s), newLooks(s), newShow(s), newEnd(s), newStatus(s), newUndo(s), newServe(s), newReport(s), newAttach(s), newEnv(s), newAgentJar(s),
-		newDiff(s), newInstrument(s), newPlan(s), newPack(s), newDump(s), newCache(s), newRuntimeJar(s), newVersion(s),
-	)
+	cobra.EnableCommandSorting = false // the most useful command of a group is the first
+	for _, g := range groups(s) {
+		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title + ":"})
+		for _, command := range g.commands {
+			command.GroupID = g.title
+			root.AddCommand(command)
+		}
+	}
+	root.SetHelpCommandGroupID(otherCommands)
 	for _, command := range root.Commands() {
 		if kindOf(command.Name()) != nil {
 			addServiceFlags(command)
+		}
+		if takesJVM(command) {
+			command.ValidArgsFunction = completeJVM
 		}
 		if slices.Contains(hostCommands, command.Name()) {
 			command.Flags().Bool(noServiceFlag, false, "do not use the service, even if it is running")
@@ -227,6 +254,28 @@ For files:
 		}
 	}
 	return root
+}
+
+// formerFlags are names that flags had before, and still have.
+var formerFlags = map[string]string{"for": "duration"}
+
+// A group is a part of the list of commands.
+type group struct {
+	title    string
+	commands []*cobra.Command
+}
+
+const otherCommands = "Other"
+
+func groups(s streams) []group {
+	return []group{
+		{"Find out", []*cobra.Command{newPs(s), newHot(s), newWalk(s), newProfile(s), newTrace(s), newDiff(s)}},
+		{"Measure chosen methods", []*cobra.Command{newCount(s), newMonitor(s), newCallees(s), newObserve(s), newApply(s), newSave(s)}},
+		{"Manage what is running", []*cobra.Command{newDoctor(s), newStatus(s), newUndo(s), newLooks(s), newShow(s), newEnd(s), newServe(s)}},
+		{"Start programs with Sonde", []*cobra.Command{newLaunch(s), newEnv(s), newAgentJar(s), newPlan(s), newPack(s), newAttach(s), newReport(s)}},
+		{"Work on class files", []*cobra.Command{newInstrument(s), newRuntimeJar(s), newDump(s), newCache(s)}},
+		{otherCommands, []*cobra.Command{newVersion(s)}},
+	}
 }
 
 const exitCodes = "\n\nExit code: 0 if there is a result, 1 if there is none or on an error, 2 for an invalid command\nline or file of probes."

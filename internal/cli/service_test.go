@@ -53,7 +53,7 @@ func TestWrongOptions(t *testing.T) {
 		{"profile", `{}`, "--root"},
 		{"walk", `{"until":["a b"]}`, "is not a package"},
 		{"hot", `{"sampler":"gut"}`, "--sampler"},
-		{"observe", `{"for":"1h30m"}`, "--for"},
+		{"observe", `{"duration":"1h30m"}`, "--duration"},
 		{"callees", `{"methods":["a.b"],"hooks":5}`, "--hooks needs --watch"},
 		{"apply", `{"probes":"version: 1\nprobes:\n  - name: x\n    level: beauty\n"}`, "beauty"},
 	} {

@@ -73,7 +73,7 @@ func newTrace(s streams) *cobra.Command {
 	flags.StringSliceVar(&c.own, "own", nil, "package of the program itself, whose methods are traced first; may be repeated (default: guessed from main class and class path)")
 	flags.Var(number(&c.limit, 20, 1, mostTransactions), "limit", "end when `N` transactions are kept")
 	flags.Var(oneIn(&c.sample), "sample", "trace one transaction in K, chosen at random: 1/100")
-	flags.Var(span(&c.duration, 0, 0, 0), "for", "end after this time; 0 continues until --limit or Ctrl-C")
+	flags.VarP(length(&c.duration, 0, 0, 0), "duration", "d", "end after this time; 0 continues until --limit or Ctrl-C")
 	flags.StringVar(&c.show, "show", showSlowest, "draw the transaction of this `NUMBER`, or slowest, all, none")
 	flags.BoolVar(&c.json, "json", false, "write a JSON object per transaction, each on its own line, and one at the end")
 	flags.StringArrayVarP(&c.outputs, "output", "o", nil, "file to write: .html, .json, .trace.json, .otlp.json or .txt; may be repeated")
@@ -177,7 +177,7 @@ Methods of the JDK and small methods without calls are not traced. Calls of type
 JDK such as Iterator, Runnable and Function are followed into the program's own packages
 (--own), into the project of the method, and where samples have shown them; calls of proxies
 only into own packages. A proxy of an interface has its name: Repository$Proxy12. All hooks
-are removed when --limit transactions are kept, after --for, or at Ctrl-C.
+are removed when --limit transactions are kept, after --duration, or at Ctrl-C.
 
 Each transaction prints a line when it ends:
 #         its number                     CALLS   traced calls; + if some found no room
@@ -222,7 +222,7 @@ const traceExamples = `  sonde trace 4711 com.acme.Shop.checkout
   sonde trace 4711 com.acme.Shop.checkout --when '$1.customer.tier == "gold"' --levels 6
   sonde trace 4711 com.acme.Pay.charge --within 'com.acme.Web.handle >> com.acme.Order.*'
   sonde trace 4711 com.acme.Shop.checkout --tag 'tenant=$1.tenant' --capture '$1.id' --capture '$return.total'
-  sonde trace 4711 com.acme.Shop.checkout --sample 1/100 --for 1m --otlp http://localhost:4318
+  sonde trace 4711 com.acme.Shop.checkout --sample 1/100 --duration 1m --otlp http://localhost:4318
   sonde trace 4711 com.acme.Shop.checkout --json | jq .durationNanos`
 
 const (

@@ -74,7 +74,7 @@ func TestSlowOrdersOfPremiumCustomers(t *testing.T) {
 			s.placeAll(t, orders) // all that is needed is loaded
 			file := filepath.Join(t.TempDir(), "slow.json")
 			tracing := startTracing(t, s.PID, "shop.order.Checkout.place", "--tag", "tier=$1.tier", "--when", `tx.tier == "PREMIUM"`,
-				"--slower-than", slowOrder.String(), "--limit", strconv.Itoa(wantedOrders), "--for", giveUp, "--levels", "6",
+				"--slower-than", slowOrder.String(), "--limit", strconv.Itoa(wantedOrders), "--duration", giveUp, "--levels", "6",
 				"--capture", "$payment.name", "--capture", "$return.id", "-o", file)
 			tracing.settle(t, func() { s.place(t, orders, premium, "card") })
 			for rounds := 0; rounds < mostRounds && tracing.running(); rounds++ {

@@ -51,7 +51,7 @@ func TestSlowRequestsOfOneTenantInTomcat(t *testing.T) {
 			receiver := startReceiver(t)
 			files := filepath.Join(t.TempDir(), "slow")
 			tracing := startTracing(t, s.PID, "tenants.web.Front.handle", "--tag", "tenant=$1.tenant.name",
-				"--when", `tx.tenant == "`+slowTenant+`"`, "--slower-than", slow.String(), "--limit", strconv.Itoa(wanted), "--for", giveUp,
+				"--when", `tx.tenant == "`+slowTenant+`"`, "--slower-than", slow.String(), "--limit", strconv.Itoa(wanted), "--duration", giveUp,
 				"--capture", "$1.number", "--capture", "$1.service", "--otlp", receiver.URL(),
 				"-o", files+".json", "-o", files+".html", "-o", files+".perfetto.json", "-o", files+".otlp.json", "-o", files+".txt")
 			tracing.settle(t, func() { s.ask(t, slowTenant+"/orders", "-1") })

@@ -85,10 +85,10 @@ type Progress struct {
 }
 
 // ErrIdle says that no thread of the program ran.
-var ErrIdle = errors.New("no thread was running while samples were taken: observe the program while it works, or longer with --for")
+var ErrIdle = errors.New("no thread was running while samples were taken: observe the program while it works, or longer with --duration")
 
 // ErrNothing says that no method can be proposed.
-var ErrNothing = errors.New("no method is suitable for a probe: calls of the candidates did not end while they were counted, or measuring them would exceed the budget; observe longer with --for, or raise --budget")
+var ErrNothing = errors.New("no method is suitable for a probe: calls of the candidates did not end while they were counted, or measuring them would exceed the budget; observe longer with --duration, or raise --budget")
 
 // An observer is one observation under way.
 type observer struct {

@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sonde-jvm/sonde/internal/jvm/process"
+)
+
+func TestNamed(t *testing.T) {
+	jvms := []*process.JVM{
+		{PID: 1, Main: "com.acme.Shop"}, {PID: 2, Main: "com.acme.Shopping"}, {PID: 3, Main: "/opt/app/orders.jar"},
+		{PID: 4, Main: "acme/com.acme.Stock"}, {PID: 5, Main: "old.Worker"}, {PID: 6, Main: "new.Worker"},
+	}
+	tests := []struct {
+		name string
+		pid  int
+		err  string
+	}{
+		{"com.acme.Shop", 1, ""},
+		{"Shop", 1, ""},
+		{"shopping", 2, ""},
+		{"orders.jar", 3, ""},
+		{"orders", 3, ""},
+		{"/opt/app/orders.jar", 3, ""},
+		{"Stock", 4, ""},
+		{"old.W", 5, ""},
+		{"Worker", 0, `"Worker" is 2 JVMs (5 old.Worker, 6 new.Worker): give the number of one`},
+		{".", 0, `"." is 6 JVMs (1 com.acme.Shop, 2 com.acme.Shopping, 3 /opt/app/orders.jar, 4 acme/com.acme.Stock, 5 old.Worker, and 1 more): give the number of one`},
+		{"Bank", 0, `"Bank" is neither a process number nor the name of a JVM: running are 1 com.acme.Shop,`},
+	}
+	for _, test := range tests {
+		found, err := named(jvms, test.name)
+		switch {
+		case test.err != "":
+			if err == nil || !strings.HasPrefix(err.Error(), test.err) {
+				t.Errorf("%s: got %v, want %s", test.name, err, test.err)
+			}
+		case err != nil || found.PID != test.pid:
+			t.Errorf("%s: got %v, %v, want process %d", test.name, found, err, test.pid)
+		}
+	}
+	if found, err := named(jvms[:1], onlyJVM); err != nil || found.PID != 1 {
+		t.Errorf("the only JVM: got %v, %v, want process 1", found, err)
+	}
+	if _, err := named(nil, "Shop"); err == nil || !strings.Contains(err.Error(), "none is running") {
+		t.Errorf("without a JVM: got %v", err)
+	}
+}
+
+func TestCommandsThatTakeJVMs(t *testing.T) {
+	var with, without []string
+	for _, g := range groups(streams{}) {
+		for _, command := range g.commands {
+			if takesJVM(command) {
+				with = append(with, command.Name())
+			} else {
+				without = append(without, command.Name())
+			}
+		}
+	}
+	if got, want := strings.Join(with, " "), "hot walk profile trace count monitor callees observe apply save doctor status undo attach report"; got != want {
+		t.Errorf("commands that take a JVM: got %s, want %s; the others are %s", got, want, without)
+	}
+}
+
+// TestNamesStayFiles checks that the arguments of commands that take files as well are not looked for among the JVMs.
+func TestNamesStayFiles(t *testing.T) {
+	for _, argument := range []string{"recording.jfr", "lib/app.jar", strconv.Itoa(4711)} {
+		args := []string{argument}
+		command := &cobra.Command{Use: "observe PID|FILE..."}
+		command.SetContext(t.Context())
+		if err := resolveName(command, args); err != nil || args[0] != argument {
+			t.Errorf("%s became %s, %v", argument, args[0], err)
+		}
+	}
+}
