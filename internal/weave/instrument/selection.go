@@ -80,7 +80,7 @@ func (w *Weaver) newPlan(parsed *classfile.Class, pattern *Pattern, lean map[str
 		default:
 			p.pickSpots(m, spots, member.Access.Has(classfile.AccBridge))
 		}
-		m.LowerBound = len(m.templates) > 0 && countIsLowerBound(parsed, member)
+		m.LowerBound = len(m.templates) > 0 && isIntrinsic(parsed, member)
 	}
 	return p, nil
 }
@@ -196,32 +196,4 @@ func (p *plan) slots(ids *ids) (slots []cache.Slot) {
 	}
 	slices.SortFunc(slots, func(a, b cache.Slot) int { return cmp.Compare(a.ID, b.ID) })
 	return slots
-}
-
-// WhyLowerBound says why the number of calls of a method is a lower bound.
-const WhyLowerBound = "HotSpot may replace this method by an intrinsic in compiled code, so that calls made from compiled code are not counted"
-
-// intrinsicCandidates are the annotations of methods that HotSpot may replace: since JDK
-// 16, and before.
-var intrinsicCandidates = [...]string{"Ljdk/internal/vm/annotation/IntrinsicCandidate;", "Ljdk/internal/HotSpotIntrinsicCandidate;"}
-
-// countIsLowerBound reports whether HotSpot's compilers may replace calls of a method by
-// their own code. A hook in its body does not see those calls.
-func countIsLowerBound(class *classfile.Class, m *classfile.Member) bool {
-	attribute := class.Find(m.Attributes, classfile.KindRuntimeVisibleAnnotations)
-	if attribute == nil {
-		return false
-	}
-	contents, err := class.Decode(*attribute)
-	list, is := contents.(classfile.Annotations)
-	if err != nil || !is {
-		return false
-	}
-	for _, annotation := range list {
-		name, err := class.Pool.Utf8(annotation.Type)
-		if err == nil && slices.Contains(intrinsicCandidates[:], string(name)) {
-			return true
-		}
-	}
-	return false
 }

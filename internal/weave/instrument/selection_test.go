@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"maps"
+	"strings"
 	"testing"
 
 	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/classfile/classtest"
 	"github.com/sonde-jvm/sonde/internal/classes/jimage"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 )
@@ -43,6 +46,62 @@ func TestIntrinsicCandidatesAreFound(t *testing.T) {
 	}
 }
 
+// HotSpot replaces only methods with the annotation: it reports a method that it has an intrinsic for and that
+// has none, when the class loads. All methods with the annotation are known.
+func TestAllIntrinsicsAreKnown(t *testing.T) {
+	const unmarked = "Compiler intrinsic is defined for method"
+	for _, jdk := range jvmtest.JDKs(t) {
+		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
+			t.Parallel()
+			image, err := jimage.Open(jdk.Image())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer image.Close()
+			classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{"testdata/Annotated.java"}})
+			// Classes from the archive of shared classes are not checked.
+			out := jvmtest.RunBriefly(t, jdk, "-Xshare:off", "-XX:+UnlockDiagnosticVMOptions", "-XX:+CheckIntrinsics", "-cp", classes, "Annotated").Stdout
+			want := make(map[string]bool)
+			for line := range strings.Lines(out) {
+				name, is := strings.CutPrefix(strings.TrimSpace(line), "annotated ")
+				want[name] = is
+				if strings.Contains(line, unmarked) {
+					t.Errorf("the mark would be missing: %s", line)
+				}
+			}
+			got := 0
+			for _, class := range image.Classes() {
+				if image.Module(class) != "java.base" {
+					continue
+				}
+				for member, is := range candidatesIn(t, image.Class(class)) {
+					if is {
+						got++
+					}
+					if name := class + "." + member; is != want[name] {
+						t.Errorf("%s may be replaced: %v, want %v", name, is, want[name])
+					}
+				}
+			}
+			if least := 300; got < least {
+				t.Errorf("%d methods may be replaced, want %d at least", got, least)
+			}
+		})
+	}
+}
+
+// JDK 8 has no annotations.
+func TestIntrinsicsOf8(t *testing.T) {
+	b := classtest.NewBuilder(52, "java/lang/Math")
+	for _, member := range []string{"max(II)I", "max(JJ)J"} {
+		name, descriptor, _ := strings.Cut(member, "(")
+		b.AddMethod(uint16(classfile.AccStatic|classfile.AccNative), name, "("+descriptor)
+	}
+	if got, want := candidatesIn(t, b.Bytes()), map[string]bool{"max(II)I": true, "max(JJ)J": false}; !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
 func candidatesIn(t *testing.T, file []byte) map[string]bool {
 	t.Helper()
 	class, err := classfile.Parse(file)
@@ -55,7 +114,7 @@ func candidatesIn(t *testing.T, file []byte) map[string]bool {
 		if err != nil {
 			t.Fatal(err)
 		}
-		found[string(name)+string(descriptor)] = countIsLowerBound(class, &class.Methods[i])
+		found[string(name)+string(descriptor)] = isIntrinsic(class, &class.Methods[i])
 	}
 	return found
 }
