@@ -82,6 +82,7 @@ func newProfile(s streams) *cobra.Command {
 	flags.Uint64Var(&c.Calls, "calls", 0, "end after `N` calls of the root")
 	flags.StringArrayVar(&c.Into, "into", nil, "pattern of methods to follow that are skipped by default, such as those of the JDK; may be repeated")
 	flags.StringArrayVar(&c.Skip, "skip", nil, "pattern of methods not to follow; may be repeated")
+	flags.BoolVar(&c.HandOff, "hand-off", true, "follow work that is handed to other threads: to executors, CompletableFutures and new threads")
 	c.settle.register(flags)
 	flags.BoolVar(&c.hooks, "hooks", false, "with --timing auto: put hooks in even if that costs the program more than the budget")
 	flags.BoolVar(&c.Whole, "whole", false, "report the whole run, including the time in which new hooks made it slow")
@@ -185,6 +186,10 @@ Timing
 While hooks measure, the kernel samples stacks as well. They show, marked with ~, how the
 time of a method is divided among callees without hooks, and what threads wait for. The
 total of a method with a hook is what the hook has measured.
+
+Work that a call hands to executors, CompletableFutures, virtual threads or threads that it
+starts is shown below that call, marked [on another thread]. Its time is not part of that
+of the call, which may wait for it or not.
 
 Scheme
   lazy     the callees of a method get hooks when it is first entered; this first call
@@ -477,6 +482,9 @@ func treeLines(p *cct.Profile, width, most int) []string {
 		texts := nodeTexts(p, l.Node)
 		if _, is := partly[l.Node.Method]; is {
 			texts[len(texts)-1] += " [partly]" // its hook was on for a part of the time
+		}
+		if l.Node.Handed {
+			texts[len(texts)-1] += " [" + text.OnOtherThread + "]"
 		}
 		rows = append(rows, texts)
 	}

@@ -130,8 +130,8 @@ type Change struct {
 	// ResetPaths says that positions mean other elements than before: the path of every
 	// thread is cleared when the spots go on.
 	ResetPaths bool
-	// HandOff makes tasks carry context and tags from thread to thread, until the last spot
-	// is removed.
+	// HandOff makes tasks carry context and tags from thread to thread, until the last hook and
+	// the last spot are removed.
 	HandOff bool
 }
 
@@ -254,7 +254,7 @@ func (s *Session) addTargets(request Request) {
 }
 
 // removeTargets removes targets and switches their hooks off. Their classes become
-// pending. The hand-offs go with the last spot.
+// pending. The hand-offs go with the last hook and spot.
 func (s *Session) removeTargets(request Request) {
 	s.state.lock.Lock()
 	defer s.state.lock.Unlock()

@@ -3,6 +3,7 @@ package cct
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -12,6 +13,9 @@ import (
 
 // Build builds one tree per thread, one for all virtual threads, and a merged tree of all. It sets only Methods, Merged,
 // Threads and Calibration.
+//
+// In the merged tree, work that was handed to another thread is below the node that handed it over. In the tree of the
+// thread that did it, it is at the top.
 //
 // The merged tree is not the sum of the threads' trees: it is computed from the sum of the
 // measurements, because the sampled calls of all threads together are a better sample than those of
@@ -25,20 +29,31 @@ func Build(in Input) *Profile {
 	threads := slices.Clone(in.Threads)
 	// Sums of squares depend on their order in the last digit.
 	slices.SortStableFunc(threads, func(a, b arena.Thread) int { return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Root, b.Root)) })
-	all, virtual := &tally{method: -1}, &tally{method: -1}
+	tops := make([]*tally, len(threads))
+	for i := range threads {
+		tops[i] = g.thread(&threads[i])
+	}
+	all, virtual := g.merge(tops), &tally{method: -1}
 	p := &Profile{Methods: g.methods, Calibration: in.Calibration}
 	add := func(t Thread, top *tally) {
 		if len(top.children) > 0 || top.lost != 0 {
-			all.merge(top)
 			t.Top, _ = in.Calibration.subtree(top)
 			p.Threads = append(p.Threads, t)
 		}
 	}
 	for i := range threads {
-		if t := &threads[i]; t.Virtual {
-			virtual.merge(g.thread(t))
+		t, top := &threads[i], tops[i]
+		for _, part := range g.parts {
+			if part.thread == top {
+				top.hang(part.top, nil)
+			}
+		}
+		top.prune(false)
+		top.widen()
+		if t.Virtual {
+			virtual.merge(top, nil)
 		} else {
-			add(Thread{ID: t.ID, Name: cmp.Or(in.Names[t.ID], fmt.Sprintf("thread %d", t.ID))}, g.thread(t))
+			add(Thread{ID: t.ID, Name: cmp.Or(in.Names[t.ID], fmt.Sprintf("thread %d", t.ID))}, top)
 		}
 	}
 	add(Thread{Name: "virtual threads", Virtual: true}, virtual)
@@ -67,8 +82,20 @@ type tally struct {
 	paused        int64   // part of self
 	lost          int64   // time that Sonde took, including paused
 	span          float64 // time since the threads created the node: an upper bound of its time
+	handed        bool    // by its parent, to another thread
+	hands         bool    // it has handed work over
 	children      []*tally
-	byMethod      map[int]*tally // children; nil for up to manyChildren
+	byKey         map[int]*tally // children; nil for up to manyChildren
+}
+
+// key distinguishes the children of a tally.
+func (t *tally) key() int { return keyOf(t.method, t.handed) }
+
+func keyOf(method int, handed bool) int {
+	if handed {
+		return 2*method + 1
+	}
+	return 2 * method
 }
 
 // manyChildren is the number of children up to which a linear search is used.
@@ -79,6 +106,15 @@ type gatherer struct {
 	in      *Input
 	indices map[uint32]int // of methods, by ID
 	methods []Method
+	at      map[uint32]*tally // in the trees of threads, by the refs of nodes; nil if no work was handed over
+	parts   []part
+}
+
+// A part is work that a thread did for a node of another thread.
+type part struct {
+	from   uint32 // ref
+	thread *tally // the top of the tree of the thread that did it
+	top    *tally
 }
 
 // newGatherer numbers the methods that occur. Methods with the same name, for example of classes
@@ -94,7 +130,10 @@ func newGatherer(in *Input) *gatherer {
 	slices.Sort(ids)
 	same := map[Method]int{}
 	for _, id := range slices.Compact(ids) {
-		if id == arena.CalibrationID || id == arena.AdjustmentID {
+		if id == arena.HandedID {
+			g.at = map[uint32]*tally{}
+		}
+		if id == arena.CalibrationID || id == arena.AdjustmentID || id == arena.HandedID {
 			continue
 		}
 		method, known := in.Methods[id]
@@ -121,8 +160,17 @@ func (g *gatherer) thread(t *arena.Thread) *tally {
 	}
 	at := map[uint32]*tally{t.Root: top}
 	g.grow(top, nil, t.Root, below, at)
-	for _, c := range top.children {
-		top.span = max(top.span, c.span)
+	top.widen()
+	for i := range t.Nodes {
+		if n := &t.Nodes[i]; n.ID == arena.HandedID && at[n.Ref] == nil {
+			p := part{n.From, top, &tally{method: -1}}
+			at[n.Ref] = p.top
+			g.grow(p.top, nil, n.Ref, below, at)
+			g.parts = append(g.parts, p)
+		}
+	}
+	if g.at != nil {
+		maps.Copy(g.at, at)
 	}
 	addStack(t.Stack, g.in.Now, at)
 	for _, p := range g.in.Pauses {
@@ -131,18 +179,73 @@ func (g *gatherer) thread(t *arena.Thread) *tally {
 			node.lost += p.Nanos
 		}
 	}
-	top.prune()
 	return top
 }
 
+// widen lets the bound of the time of a thread include that of its calls.
+func (t *tally) widen() {
+	for _, c := range t.children {
+		t.span = max(t.span, c.span)
+	}
+}
+
+// merge returns the tree of all threads, with the parts below the nodes that handed them over.
+func (g *gatherer) merge(tops []*tally) *tally {
+	for _, p := range g.parts {
+		if from := g.at[p.from]; from != nil {
+			from.hands = true
+		}
+	}
+	all := &tally{method: -1}
+	var in map[*tally]*tally
+	if len(g.parts) > 0 {
+		in = map[*tally]*tally{}
+	}
+	for _, top := range tops {
+		top.prune(true)
+		if len(top.children) > 0 || top.lost != 0 {
+			all.merge(top, in)
+		}
+	}
+	// A part may be handed over by a node of another part.
+	for left := g.parts; len(left) > 0; {
+		rest := slices.DeleteFunc(slices.Clone(left), func(p part) bool {
+			from := in[g.at[p.from]]
+			if from != nil {
+				from.hang(p.top, in)
+			}
+			return from != nil
+		})
+		if len(rest) == len(left) {
+			for _, p := range rest {
+				all.hang(p.top, in) // nobody knows which call handed it over
+			}
+			break
+		}
+		left = rest
+	}
+	all.prune(false)
+	return all
+}
+
+// hang adds the calls of a part below the node that handed it over. in gets the tally that includes each tally, unless it is nil.
+func (t *tally) hang(part *tally, in map[*tally]*tally) {
+	if in != nil {
+		in[part] = t
+	}
+	for _, c := range part.children {
+		t.child(c.method, true).merge(c, in)
+	}
+}
+
 // prune removes empty nodes, such as those whose hook was switched off before the window began:
-// not counting calls is not the same as zero calls.
-func (t *tally) prune() {
+// not counting calls is not the same as zero calls. It may spare nodes that have handed work over.
+func (t *tally) prune(sparing bool) {
 	t.children = slices.DeleteFunc(t.children, func(c *tally) bool {
-		c.prune()
-		return c.calls == 0 && c.running == 0 && c.ended == 0 && c.lost == 0 && len(c.children) == 0
+		c.prune(sparing)
+		return c.calls == 0 && c.running == 0 && c.ended == 0 && c.lost == 0 && len(c.children) == 0 && !(sparing && c.hands)
 	})
-	t.byMethod = nil
+	t.byKey = nil
 }
 
 // grow adds the nodes below a node. It uses each node of the arena once, so that it terminates for
@@ -152,7 +255,7 @@ func (g *gatherer) grow(parent *tally, raw *arena.Node, ref uint32, below map[ui
 	delete(below, ref)
 	for _, n := range list {
 		switch n.ID {
-		case arena.CalibrationID:
+		case arena.CalibrationID, arena.HandedID:
 			continue
 		case arena.AdjustmentID:
 			parent.lost += int64(n.Nanos)
@@ -161,7 +264,7 @@ func (g *gatherer) grow(parent *tally, raw *arena.Node, ref uint32, below map[ui
 		if at[n.Ref] != nil {
 			continue
 		}
-		node := parent.child(g.indices[n.ID])
+		node := parent.child(g.indices[n.ID], false)
 		node.add(&tally{
 			counted: g.in.Counted[n.ID], calls: n.Calls, ended: n.Timed, threw: n.Threw, missed: n.Missed,
 			late: g.isLate(n, raw), self: n.Self, squares: n.Squares, max: n.Max, span: g.spanOf(n.Born),
@@ -205,25 +308,26 @@ func addStack(stack []arena.Frame, now int64, at map[uint32]*tally) {
 }
 
 // child returns the child for a method, which it creates if necessary.
-func (t *tally) child(method int) *tally {
-	if c := t.byMethod[method]; c != nil {
+func (t *tally) child(method int, handed bool) *tally {
+	key := keyOf(method, handed)
+	if c := t.byKey[key]; c != nil {
 		return c
 	}
-	if t.byMethod == nil {
+	if t.byKey == nil {
 		for _, c := range t.children {
-			if c.method == method {
+			if c.key() == key {
 				return c
 			}
 		}
 	}
-	c := &tally{method: method}
+	c := &tally{method: method, handed: handed}
 	t.children = append(t.children, c)
-	if t.byMethod != nil {
-		t.byMethod[method] = c
+	if t.byKey != nil {
+		t.byKey[key] = c
 	} else if len(t.children) > manyChildren {
-		t.byMethod = make(map[int]*tally, 2*manyChildren)
+		t.byKey = make(map[int]*tally, 2*manyChildren)
 		for _, c := range t.children {
-			t.byMethod[c.method] = c
+			t.byKey[c.key()] = c
 		}
 	}
 	return c
@@ -248,10 +352,14 @@ func (t *tally) add(other *tally) {
 	t.span += other.span
 }
 
-func (t *tally) merge(other *tally) {
+// merge adds another tally with its children. in gets the tally that includes each tally, unless it is nil.
+func (t *tally) merge(other *tally, in map[*tally]*tally) {
+	if in != nil {
+		in[other] = t
+	}
 	t.add(other)
 	for _, c := range other.children {
-		t.child(c.method).merge(c)
+		t.child(c.method, c.handed).merge(c, in)
 	}
 }
 
@@ -299,26 +407,34 @@ func (b bounded) time(possible float64) Time {
 func (c *Calibration) subtree(t *tally) (*Node, bounded) {
 	self := c.self(t)
 	total := self // includes the time before late hooks
-	if slices.ContainsFunc(t.children, func(child *tally) bool { return child.late }) {
+	if slices.ContainsFunc(t.children, func(child *tally) bool { return child.late && !child.handed }) {
 		self.least = 0 // it includes their time before their hooks
 	}
 	n := &Node{
 		Method: t.method, Calls: t.calls, Threw: t.threw, Timed: t.ended + t.drawn, Self: self.time(t.possible()), Spread: t.spread(),
 		Raw: t.self + t.soFar, Max: time.Duration(t.max), Running: t.running, Missed: t.missed, Late: t.late,
-		Lost: time.Duration(t.lost),
+		Lost: time.Duration(t.lost), Handed: t.handed,
 	}
 	for _, child := range t.children {
 		below, its := c.subtree(child)
 		n.Children = append(n.Children, below)
-		total.add(its)
+		if !child.handed || t.method < 0 {
+			total.add(its)
+		}
 	}
 	n.Total = total.time(t.span)
 	slices.SortFunc(n.Children, byTotal)
 	return n, total
 }
 
-// byTotal orders the longest first.
+// byTotal orders the longest first, and callees before work that was handed over.
 func byTotal(a, b *Node) int {
+	if a.Handed != b.Handed {
+		if a.Handed {
+			return 1
+		}
+		return -1
+	}
 	return cmp.Or(cmp.Compare(b.Total.Nanos, a.Total.Nanos), cmp.Compare(b.Calls, a.Calls), cmp.Compare(a.Method, b.Method))
 }
 
@@ -393,9 +509,12 @@ func (c *Calibration) exact(t *tally, timed, raw float64, inner Span) bounded {
 
 // callees returns the calls whose hooks add to the node's time: those that are timed when the
 // node is, and those that are only counted. Callees of a counted call are measured as if the node
-// itself had called them.
+// itself had called them. Work for it on other threads costs it nothing.
 func (t *tally) callees() (timed, counted float64) {
 	for _, child := range t.children {
+		if child.handed {
+			continue
+		}
 		if !child.isCounted() {
 			timed += float64(child.calls)
 			continue
@@ -412,6 +531,9 @@ func (t *tally) callees() (timed, counted float64) {
 func (c *Calibration) briefCallees(t *tally) float64 {
 	var brief float64
 	for _, child := range t.children {
+		if child.handed {
+			continue
+		}
 		if child.isCounted() {
 			brief += c.briefCallees(child)
 		} else if timed := float64(child.ended); float64(child.self) < timed*(c.Inner.Median+2*movable) {

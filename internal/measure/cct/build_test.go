@@ -599,3 +599,56 @@ func (p *program) wander(depth int) {
 		}
 	}
 }
+
+// TestHandedWorkIsBelowItsCall has a thread that hands work over, a thread that does it and hands a part of it on, and work
+// whose origin is not known.
+func TestHandedWorkIsBelowItsCall(t *testing.T) {
+	const serve, run, last, step = 10, 20, 30, 40
+	p := Build(Input{
+		Methods:     map[uint32]Method{serve: {Name: "serve"}, run: {Name: "run"}, last: {Name: "last"}, step: {Name: "step"}},
+		Calibration: Calibration{Outer: Span{100, 100, 100}},
+		Threads: []arena.Thread{
+			{ID: 1, Root: 1, Nodes: []arena.Node{{Ref: 2, Parent: 1, ID: serve, Calls: 2, Timed: 2, Self: 1000}}},
+			{ID: 2, Root: 11, Nodes: []arena.Node{
+				{Ref: 12, Parent: 11, ID: arena.HandedID, From: 2},
+				{Ref: 13, Parent: 12, ID: run, Calls: 2, Timed: 2, Self: 700},
+				{Ref: 14, Parent: 13, ID: step, Calls: 1, Timed: 1, Self: 50},
+				{Ref: 15, Parent: 11, ID: serve, Calls: 1, Timed: 1, Self: 200},
+			}},
+			{ID: 3, Root: 21, Virtual: true, Nodes: []arena.Node{
+				{Ref: 22, Parent: 21, ID: arena.HandedID, From: 13},
+				{Ref: 23, Parent: 22, ID: last, Calls: 1, Timed: 1, Self: 5000},
+				{Ref: 24, Parent: 21, ID: arena.HandedID, From: 99},
+				{Ref: 25, Parent: 24, ID: step, Calls: 1, Timed: 1, Self: 1},
+			}},
+		},
+	})
+	for _, want := range []struct {
+		path   []string
+		calls  uint64
+		total  float64
+		handed bool
+	}{
+		{[]string{"serve"}, 3, 1200, false},
+		{[]string{"serve", "run"}, 2, 650, true}, // without the outer cost of step
+		{[]string{"serve", "run", "step"}, 1, 50, false},
+		{[]string{"serve", "run", "last"}, 1, 5000, true},
+		{[]string{"step"}, 1, 1, true},
+	} {
+		if n := find(t, p, want.path...); n.Calls != want.calls || n.Total.Nanos != want.total || n.Handed != want.handed {
+			t.Errorf("%v has %d calls, %g ns, handed %t; want %+v", want.path, n.Calls, n.Total.Nanos, n.Handed, want)
+		}
+	}
+	if roots := p.Merged.Roots(); roots.Calls != 3 || roots.Total.Nanos != 1200 {
+		t.Errorf("the roots are %+v, want 3 calls of 1200 ns", roots)
+	}
+	for _, thread := range p.Threads {
+		want := map[uint64]float64{1: 1000, 2: 850, 0: 5001}[thread.ID]
+		if thread.Top.Total.Nanos != want {
+			t.Errorf("thread %d has %g ns, want %g", thread.ID, thread.Top.Total.Nanos, want)
+		}
+	}
+	if rows := Flat(p.Merged, p.Methods); p.Methods[rows[0].Method].Name != "last" || rows[0].Total.Nanos != 5000 {
+		t.Errorf("the first row is %+v, want that of last", rows[0])
+	}
+}

@@ -89,7 +89,7 @@ type Node struct {
 	Timed    uint64        `json:"timed,omitempty"`       // calls from which Self was computed
 	Self     Time          `json:"self,omitzero"`         // of all calls, without hooked callees
 	Spread   float64       `json:"spreadNanos,omitempty"` // standard deviation of Self between timed calls; 0 for fewer than two
-	Total    Time          `json:"total,omitzero"`        // Self of this node and all below it
+	Total    Time          `json:"total,omitzero"`        // Self of this node and all below it that is not Handed
 	Raw      int64         `json:"rawNanos,omitempty"`    // self time of the timed calls without the correction by calibration
 	Max      time.Duration `json:"maxNanos,omitempty"`
 	Running  uint64        `json:"running,omitempty"`   // calls that had not ended; Self includes their time so far
@@ -98,6 +98,7 @@ type Node struct {
 	Lost     time.Duration `json:"lostNanos,omitempty"` // time that Sonde took from running calls; not in Self
 	Sampled  bool          `json:"sampled,omitempty"`   // Self and Total are by sampled stacks; without a hook, Calls is 0
 	Split    bool          `json:"split,omitempty"`     // Self is by sampled stacks: hooks measured it together with callees that are Sampled
+	Handed   bool          `json:"handed,omitempty"`    // work that its parent handed to another thread, so not part of the parent's Total; at the top of a thread's tree: that was handed to it
 	Waits    []Wait        `json:"waits,omitempty"`     // parts of Total in which threads waited, by sampled stacks; the longest first
 	Children []*Node       `json:"-"`                   // by Total, the longest first
 }
@@ -220,6 +221,9 @@ func (n *Node) visit(yield func(*Node) bool) bool {
 func (n *Node) Roots() *Node {
 	sum := &Node{Method: -1}
 	for _, root := range n.Children {
+		if root.Handed {
+			continue
+		}
 		sum.Calls += root.Calls
 		sum.Timed += root.Timed
 		sum.Running += root.Running
@@ -307,9 +311,11 @@ type Row struct {
 // Flat returns the methods below a node by descending own time.
 func Flat(top *Node, methods []Method) []Row {
 	rows := make([]Row, len(methods))
-	open := make([]int, len(methods)) // by method: nodes on the path to the current one
-	var walk func(n *Node)
-	walk = func(n *Node) {
+	var walk func(n *Node, open map[int]int)
+	walk = func(n *Node, open map[int]int) { // open: by method, the nodes on the path to the current one
+		if n.Handed {
+			open = map[int]int{} // its time is not in that of its callers
+		}
 		if n.Method >= 0 {
 			row := &rows[n.Method]
 			row.Calls += n.Calls
@@ -327,10 +333,10 @@ func Flat(top *Node, methods []Method) []Row {
 			defer func() { open[n.Method]-- }()
 		}
 		for _, child := range n.Children {
-			walk(child)
+			walk(child, open)
 		}
 	}
-	walk(top)
+	walk(top, map[int]int{})
 	for i := range rows {
 		rows[i].Method = i
 		rows[i].Mean = rows[i].Self.Over(float64(rows[i].Calls))

@@ -151,9 +151,10 @@ func (a *stackAdder) index(m Method) int {
 	return index
 }
 
+// child returns the node of a method that a node calls, not of one that runs on another thread.
 func (n *Node) child(method int) *Node {
 	for _, c := range n.Children {
-		if c.Method == method {
+		if c.Method == method && !c.Handed {
 			return c
 		}
 	}
@@ -191,7 +192,7 @@ func (a *stackAdder) weightOf(n *Node) weight {
 func (a *stackAdder) weightBelow(n *Node) (w weight) {
 	w = a.weightOf(n)
 	for _, c := range n.Children {
-		if c.isUntimed() {
+		if c.isUntimed() && !c.Handed {
 			w.add(a.weightBelow(c))
 		}
 	}
@@ -209,7 +210,7 @@ func (a *stackAdder) divide(n *Node) {
 			n.Split = !n.Sampled
 		}
 		for _, c := range n.Children {
-			if c.isUntimed() {
+			if c.isUntimed() && !c.Handed {
 				a.assign(c, measured, whole)
 			}
 		}
@@ -234,7 +235,7 @@ func (a *stackAdder) assign(n *Node, measured Time, whole weight) {
 		n.Self = part(own)
 	}
 	for _, c := range n.Children {
-		if c.isUntimed() {
+		if c.isUntimed() && !c.Handed {
 			a.assign(c, measured, whole)
 		}
 	}
@@ -251,6 +252,9 @@ func (n *Node) timedBelow() func(yield func(*Node) bool) {
 
 func (n *Node) yieldTimed(yield func(*Node) bool) bool {
 	for _, c := range n.Children {
+		if c.Handed {
+			continue
+		}
 		if c.isUntimed() && !c.yieldTimed(yield) || !c.isUntimed() && !yield(c) {
 			return false
 		}
@@ -272,7 +276,9 @@ func (a *stackAdder) addWaits(n *Node) sighting {
 	}
 	for _, c := range n.Children {
 		below := a.addWaits(c)
-		include(&below)
+		if !c.Handed {
+			include(&below)
+		}
 	}
 	n.Waits = nil
 	for kind, nanos := range all.waits {
@@ -325,7 +331,9 @@ func (n *Node) measured() (node *Node, rest Time) {
 		rest = rest.Plus(n.Self)
 		c.Self, c.Total = Time{}, Time{}
 		for _, child := range c.Children {
-			c.Total = c.Total.Plus(child.Total)
+			if !child.Handed {
+				c.Total = c.Total.Plus(child.Total)
+			}
 		}
 	case n.Split || rest.Nanos > 0:
 		c.Self, rest = c.Self.Plus(rest), Time{}

@@ -16,6 +16,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/session"
+	"github.com/sonde-jvm/sonde/internal/weave/instrument"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
@@ -28,6 +29,8 @@ type budget struct {
 	seeded     map[classfile.MethodRef]bool // roots below which hooks were put in
 	tooSmall   map[classfile.MethodRef]bool // methods not worth a hook
 	tooCentral map[classfile.MethodRef]bool // methods of classes that cost too much to redefine
+
+	staysOnThread bool // the JDK's classes that hand work over cost too much to redefine
 }
 
 // A moment is the state of the counters at one time.
@@ -235,7 +238,30 @@ func (b *budget) seed(ctx context.Context) error {
 	if len(fresh) == 0 {
 		return nil
 	}
-	return b.install(ctx, append(fresh, b.first(fresh)...))
+	fresh = append(fresh, b.first(fresh)...)
+	b.limitHandOff(fresh)
+	return b.install(ctx, fresh)
+}
+
+// limitHandOff does not follow tasks if changing the JDK's classes for that, in addition to those of some methods, would cost
+// too much.
+func (b *budget) limitHandOff(methods []classfile.MethodRef) {
+	roots, all := make(map[string]bool), make(map[string]bool)
+	b.run.lock.Lock()
+	isFirst := len(b.governor.hooks) == 0
+	for m := range b.run.roots {
+		roots[m.Class] = true
+	}
+	b.run.lock.Unlock()
+	for _, m := range methods {
+		all[m.Class] = true
+	}
+	for _, class := range instrument.HandOffClasses() {
+		all[class] = true
+	}
+	if b.run.HandOff && isFirst && b.loss(all) > b.maxLoss(roots) {
+		b.run.HandOff, b.staysOnThread = false, true
+	}
 }
 
 // first returns the methods below roots that get the first hooks: those that were seen to
@@ -407,6 +433,9 @@ func (b *budget) explain(p *cct.Profile, v view) {
 	}
 	if b.governor.denied {
 		note("some callees have no hooks, because installing more would exceed the budget (--timing exact installs all)")
+	}
+	if b.staysOnThread {
+		note("work that is handed to other threads is not followed, because the JDK's classes that hand it over are inlined into much of the running code and changing them would exceed the budget (raise --budget, or use --timing exact)")
 	}
 	if waiting > 0 {
 		note("there was no time to try the hooks of %s; %s", format.Plural(waiting, "method"), where)

@@ -459,7 +459,7 @@ func sumByMethod(threads []arena.Thread, now int64) map[uint32]sum {
 			}
 		}
 		for _, n := range t.Nodes {
-			if n.ID == arena.CalibrationID || n.ID == arena.AdjustmentID {
+			if n.ID == arena.CalibrationID || n.ID == arena.AdjustmentID || n.ID == arena.HandedID {
 				continue
 			}
 			s := sums[n.ID]

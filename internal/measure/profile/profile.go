@@ -51,6 +51,7 @@ type Options struct {
 	Skip     []string        // patterns of classes not to follow, besides the JDK's
 	Share    *overhead.Share // of the one budget of the JVM; may be nil
 	Settle   time.Duration   // how long to wait at most until the program runs as before it got hooks; Duration begins then
+	HandOff  bool            // follow work that is handed to other threads
 	Stacks   bool            // sample stacks, which show what methods without hooks do, and what threads wait for
 	Spare    bool            // with cct.Auto: no hooks where putting them in would cost more than the budget; the result is cct.Stacks then
 	Whole    bool            // figures cover the whole run, also the time in which putting hooks in slowed the program

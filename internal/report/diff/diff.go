@@ -465,8 +465,11 @@ func (s *side) folded(top *cct.Node, isFolded func(string) bool) *part {
 	var walk func(n *cct.Node, at, owner *part)
 	walk = func(n *cct.Node, at, owner *part) {
 		for _, c := range n.Children {
+			if c.Handed && n == top {
+				continue // it is below the call that handed it over, in the tree of all threads
+			}
 			key := s.profile.Methods[c.Method].Key()
-			if at != made && isFolded(key) {
+			if at != made && isFolded(key) && !c.Handed {
 				owner.addSelf(c)
 				owner.folded = true
 				walk(c, at, owner)

@@ -59,10 +59,13 @@ func WriteProfile(w io.Writer, p *cct.Profile) error {
 		return []int64{callsValue: int64(n.Calls), selfValue: int64(math.Round(n.Self.Nanos))}
 	}
 	for _, t := range p.Threads {
-		b.add(t.Top, nil, map[string][]string{"thread": {t.String()}}, values)
+		own := &cct.Node{Children: slices.DeleteFunc(slices.Clone(t.Top.Children), func(c *cct.Node) bool { return c.Handed })}
+		b.add(own, nil, map[string][]string{"thread": {t.String()}}, values)
 	}
 	if len(p.Threads) == 0 {
 		b.add(p.Merged, nil, nil, values)
+	} else {
+		b.addHanded(p.Merged, nil, values)
 	}
 	return b.write(w)
 }
@@ -106,6 +109,7 @@ func WriteRootCause(w io.Writer, c *rootcause.Climb) error {
 type builder struct {
 	profile *profile.Profile
 	names   []string
+	handed  *profile.Location // stands between a call and the work that it handed over; nil if there is none yet
 }
 
 // newBuilder begins a profile with a function and a location for each method. The system
@@ -124,7 +128,7 @@ func newBuilder(target cct.Target, methods []cct.Method, began time.Time, took t
 		p.Function = append(p.Function, function)
 		p.Location = append(p.Location, &profile.Location{ID: id, Mapping: mapping, Address: id, Line: []profile.Line{{Function: function}}})
 	}
-	return &builder{p, names}
+	return &builder{profile: p, names: names}
 }
 
 func (b *builder) comment(texts ...string) { b.profile.Comments = append(b.profile.Comments, texts...) }
@@ -140,7 +144,7 @@ func (b *builder) write(w io.Writer) error {
 // first; samples have the innermost first.
 func (b *builder) add(n *cct.Node, path []*profile.Location, label map[string][]string, values func(*cct.Node) []int64) {
 	for _, c := range n.Children {
-		here := append(path, b.profile.Location[c.Method]) // overwrites the previous child
+		here := append(b.pathTo(c, path), b.profile.Location[c.Method]) // overwrites the previous child
 		if value := values(c); value != nil {
 			stack := slices.Clone(here)
 			slices.Reverse(stack)
@@ -159,6 +163,31 @@ func (b *builder) add(n *cct.Node, path []*profile.Location, label map[string][]
 		}
 		b.add(c, here, label, values)
 	}
+}
+
+// addHanded adds the work below a node that was handed to other threads.
+func (b *builder) addHanded(n *cct.Node, path []*profile.Location, values func(*cct.Node) []int64) {
+	for _, c := range n.Children {
+		if c.Handed {
+			b.add(&cct.Node{Children: []*cct.Node{c}}, path, nil, values)
+		} else {
+			b.addHanded(c, append(path, b.profile.Location[c.Method]), values)
+		}
+	}
+}
+
+// pathTo returns the path to a node: to work that was handed over it has one location more than to a callee.
+func (b *builder) pathTo(n *cct.Node, path []*profile.Location) []*profile.Location {
+	if !n.Handed {
+		return path
+	}
+	if b.handed == nil {
+		id := uint64(len(b.profile.Location)) + 1
+		function := &profile.Function{ID: id, Name: text.HandedFrame, SystemName: text.HandedFrame}
+		b.handed = &profile.Location{ID: id, Mapping: b.profile.Mapping[0], Address: id, Line: []profile.Line{{Function: function}}}
+		b.profile.Function, b.profile.Location = append(b.profile.Function, function), append(b.profile.Location, b.handed)
+	}
+	return append(path, b.handed)
 }
 
 func (b *builder) addSpot(c *rootcause.Climb, s *rootcause.Spot) {
@@ -201,14 +230,20 @@ func Read(data []byte) (*cct.Profile, error) {
 	}
 	methods := map[uint64]int{}
 	for _, f := range from.Function { // including methods that were not called
-		methodOf(p, methods, f)
+		if f.SystemName != text.HandedFrame {
+			methodOf(p, methods, f)
+		}
 	}
 	readComments(p, from.Comments)
 	for _, s := range from.Sample {
-		n := p.Merged
+		n, handed := p.Merged, false
 		for _, location := range slices.Backward(s.Location) {
 			for _, line := range slices.Backward(location.Line) {
-				n = childOf(n, methodOf(p, methods, line.Function))
+				if line.Function.SystemName == text.HandedFrame {
+					handed = true
+					continue
+				}
+				n, handed = childOf(n, methodOf(p, methods, line.Function), handed), false
 			}
 		}
 		if times := s.Label[timeLabel]; len(times) > 0 {
@@ -280,13 +315,13 @@ func parseMethod(full string) cct.Method {
 	return cct.Method{Class: full[:max(at, 0)], Name: full[at+1:]}
 }
 
-func childOf(n *cct.Node, method int) *cct.Node {
+func childOf(n *cct.Node, method int, handed bool) *cct.Node {
 	for _, c := range n.Children {
-		if c.Method == method {
+		if c.Method == method && c.Handed == handed {
 			return c
 		}
 	}
-	c := &cct.Node{Method: method}
+	c := &cct.Node{Method: method, Handed: handed}
 	n.Children = append(n.Children, c)
 	return c
 }
@@ -296,7 +331,9 @@ func addUp(n *cct.Node) {
 	n.Total = n.Self
 	for _, c := range n.Children {
 		addUp(c)
-		n.Total = n.Total.Plus(c.Total)
+		if !c.Handed {
+			n.Total = n.Total.Plus(c.Total)
+		}
 	}
 	slices.SortStableFunc(n.Children, func(a, b *cct.Node) int { return cmp.Compare(b.Total.Nanos, a.Total.Nanos) })
 }

@@ -118,3 +118,31 @@ func TestStacksAreToldApart(t *testing.T) {
 		t.Errorf("%d nodes sampled, %d split, %g ns; want %d, %d and %g", gotSampled, gotSplit, gotNanos, wantSampled, wantSplit, wantNanos)
 	}
 }
+
+// TestHandedWorkIsToldApart reads a profile back in which a call hands work to another thread.
+func TestHandedWorkIsToldApart(t *testing.T) {
+	for name, threads := range map[string]bool{"merged": false, "by thread": true} {
+		want := reporttest.Handed()
+		if !threads {
+			want.Threads = nil
+		}
+		var out bytes.Buffer
+		if err := WriteProfile(&out, want); err != nil {
+			t.Fatal(err)
+		}
+		got, err := Read(out.Bytes())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(got.Methods) != len(want.Methods) || len(got.Merged.Children) != 1 {
+			t.Fatalf("%s: %d methods and %d roots, want %d and 1", name, len(got.Methods), len(got.Merged.Children), len(want.Methods))
+		}
+		root, wanted := got.Merged.Children[0], want.Merged.Children[0]
+		if len(root.Children) != 1 || root.Total.Nanos != wanted.Total.Nanos {
+			t.Fatalf("%s: the root has %d children and %g ns, want 1 and %g", name, len(root.Children), root.Total.Nanos, wanted.Total.Nanos)
+		}
+		if run := root.Children[0]; !run.Handed || run.Calls != 3 || run.Total.Nanos != 9000 {
+			t.Errorf("%s: the work is %+v, want 3 calls of 9 µs that were handed over", name, run)
+		}
+	}
+}

@@ -107,6 +107,26 @@ func ShopStacks() *cct.Profile {
 	return p
 }
 
+// Handed returns a profile in which a call hands work to another thread.
+func Handed() *cct.Profile {
+	node := func(method int, calls uint64, nanos float64, handed bool) *cct.Node {
+		time := cct.Time{Nanos: nanos, Low: nanos, High: nanos}
+		return &cct.Node{Method: method, Calls: calls, Timed: calls, Self: time, Total: time, Handed: handed}
+	}
+	top := func(child *cct.Node) *cct.Node {
+		return &cct.Node{Method: -1, Total: child.Total, Children: []*cct.Node{child}}
+	}
+	serve := node(0, 3, 6000, false)
+	p := &cct.Profile{
+		Roots: []string{"com.example.Serve.serve"}, Timing: cct.Exact, Took: time.Second,
+		Methods: []cct.Method{{Class: "com/example/Serve", Name: "serve", Descriptor: "()V"}, {Class: "com/example/Task", Name: "run", Descriptor: "()V"}},
+		Threads: []cct.Thread{{ID: 2, Name: "worker", Top: top(node(1, 3, 9000, true))}, {ID: 1, Name: "main", Top: top(node(0, 3, 6000, false))}},
+	}
+	serve.Children = []*cct.Node{node(1, 3, 9000, true)}
+	p.Merged = top(serve)
+	return p
+}
+
 // ShopTree returns the tree of Shop with its calls multiplied by size.
 func ShopTree(slowdown, size float64) *cct.Node {
 	calls := func(n float64) uint64 { return uint64(n * size) }

@@ -105,6 +105,12 @@ func Timing(p *cct.Profile) string {
 	return "exact: every call was counted and timed"
 }
 
+// OnOtherThread marks work that a call handed to another thread. Its time is not part of that of the call.
+const OnOtherThread = "on another thread"
+
+// HandedFrame stands in stacks between a call and the work that it handed over.
+const HandedFrame = "(" + OnOtherThread + ")"
+
 var treeColumns = format.Columns(">TOTAL", ">±", ">", ">SELF", ">WAITS", ">MEAN", ">CALLS", ">THREW", "METHOD")
 
 func (r *profileReport) tree() {
@@ -214,6 +220,9 @@ func (r *profileReport) marks(n *cct.Node) string {
 	var list []string
 	if on, is := r.partly[n.Method]; is && !n.Sampled {
 		list = append(list, On(on, r.profile.Took))
+	}
+	if n.Handed {
+		list = append(list, OnOtherThread)
 	}
 	if r.profile.Methods[n.Method].Native {
 		list = append(list, "native")
@@ -645,6 +654,9 @@ func writeCollapsed(w io.Writer, methods []cct.Method, top *cct.Node) error {
 			here := frames[c.Method]
 			if c.Sampled {
 				here = "~" + here // by sampled stacks
+			}
+			if c.Handed {
+				here = HandedFrame + ";" + here
 			}
 			if path != "" {
 				here = path + ";" + here

@@ -53,6 +53,23 @@ func nonNil(n *cct.Node) []*cct.Node {
 	return []*cct.Node{n}
 }
 
+func TestHandedWork(t *testing.T) {
+	var text, collapsed strings.Builder
+	if err := WriteProfile(&text, reporttest.Handed(), 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	if want := "└ com.example.Task.run  [on another thread]\n"; !strings.Contains(text.String(), want) {
+		t.Errorf("no %q in\n%s", want, &text)
+	}
+	if err := WriteCollapsed(&collapsed, reporttest.Handed()); err != nil {
+		t.Fatal(err)
+	}
+	want := "com.example.Serve.serve 6000\ncom.example.Serve.serve;(on another thread);com.example.Task.run 9000\n"
+	if collapsed.String() != want {
+		t.Errorf("got %q, want %q", &collapsed, want)
+	}
+}
+
 func TestEmptyProfile(t *testing.T) {
 	var out bytes.Buffer
 	if err := WriteProfile(&out, &cct.Profile{Merged: &cct.Node{Method: -1}}, 80, 0); err != nil {

@@ -218,7 +218,7 @@ type Removed struct {
 	HandOff bool
 }
 
-// Remove removes hooks, sites and spots, and with the last spot the hand-offs. Classes
+// Remove removes hooks, sites and spots, and with the last hook and spot the hand-offs. Classes
 // names those of hooks and sites, which have to be woven again.
 func (t *targets) Remove(request Request) (removed Removed) {
 	t.lock.Lock()
@@ -258,10 +258,10 @@ func (t *targets) Remove(request Request) (removed Removed) {
 			delete(spots, p.Member())
 		}
 	}
-	if len(request.Spots) > 0 && t.handOff {
+	if len(request.Spots)+len(request.Hooks) > 0 && t.handOff {
 		removed.HandOff = true
 		for _, c := range t.classes {
-			removed.HandOff = removed.HandOff && len(c.spots) == 0
+			removed.HandOff = removed.HandOff && len(c.spots)+len(c.hooks) == 0
 		}
 		t.handOff = !removed.HandOff
 	}

@@ -3,7 +3,7 @@
 package arena
 
 const (
-	layoutVersion          = 0x7                // of this table
+	layoutVersion          = 0x8                // of this table
 	layoutMagic            = 0x31524145444e4f53 // "SONDEAR1" as a little-endian file shows it
 	layoutUnit             = 0x40               // what a ref counts
 	layoutFirstFrames      = 0x20               // frame pieces hold 32, 64, 128, … frames
@@ -12,6 +12,7 @@ const (
 	layoutFirstNodes       = 0x6                // nodes in a block's first chunk
 	layoutMostNodes        = 0x400              // nodes in a chunk at most
 	layoutMostDepth        = 0x1000             // of a tree: deeper calls begin at the root again
+	layoutMostHanded       = 0x3                // threads that work may go through with a node for each
 	layoutOn               = 0x1                // calls are counted
 	layoutTimed            = 0x2                // every call is timed
 	layoutSampled          = 0x4                // one call in k is timed
@@ -50,6 +51,7 @@ const (
 	layoutFirstMethodId    = 0x10000
 	layoutCalibrationId    = 0x1    // calls made to learn what calls cost
 	layoutAdjustmentId     = 0x2    // time that Sonde took from a thread
+	layoutHandedId         = 0xff   // below such a node: a node for each node of another thread that has handed work over, with the ref of that one as its id
 	layoutCallersFirst     = 0x100  // numbers of callers begin here
 	layoutCallersMost      = 0x1000 // how many there are, the next two among them
 	layoutCallerUnknown    = 0x100  // the caller could not be determined
@@ -179,6 +181,7 @@ const (
 	nodeBorn      = 80  // System.nanoTime when the node was made
 	nodeMissed    = 88  // calls that went on before their callees had hooks
 	nodeSpread    = 96  // ref of the distribution of its times
+	nodeHanded    = 100 // of work that was handed over: how many threads it has gone through
 	nodeUndecided = 104 // calls whose condition could not be evaluated
 )
 

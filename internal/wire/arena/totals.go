@@ -13,6 +13,8 @@ const (
 	CalibrationID = layoutCalibrationId
 	// AdjustmentID is the ID of nodes with time that Sonde took from a thread, below the node in which it did.
 	AdjustmentID = layoutAdjustmentId
+	// HandedID is the ID of nodes above the calls that a thread makes for tasks which a node of another thread has handed over.
+	HandedID = layoutHandedId
 )
 
 // Totals are the counts of a method over all threads and contexts.
@@ -179,7 +181,7 @@ func (s *Summary) addThread(w *walk, block uint64, now int64) {
 
 // IsMethod reports whether an ID is that of a method or a spot.
 func IsMethod(id uint32) bool {
-	return id != CalibrationID && id != AdjustmentID && !IsCaller(id) && !IsLabel(id)
+	return id != CalibrationID && id != AdjustmentID && id != HandedID && !IsCaller(id) && !IsLabel(id)
 }
 
 // isBelowCaller reports whether a node counts the calls by one caller.
@@ -199,7 +201,9 @@ func (w *walk) isOutermost(n Node, root uint32) bool {
 		}
 		above := w.piece(ref, nodeSize)
 		if w.u32(above+nodeId) == n.ID {
-			return false
+			if id, _ := w.id(above); id == n.ID {
+				return false
+			}
 		}
 		ref, below = w.u32(above+nodeParent), ref
 	}

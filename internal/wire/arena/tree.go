@@ -12,6 +12,7 @@ import (
 type Node struct {
 	Ref, Parent uint32 // Parent is the root's ref at the top
 	ID          uint32
+	From        uint32 // of a node with HandedID: the ref of the node, of another thread, that handed its calls over
 	Calls       uint64
 	Timed       uint64 // calls whose time is known
 	Nanos       uint64 // by outermost calls
@@ -87,9 +88,17 @@ func (w *walk) owner(block uint64) Thread {
 func (w *walk) thread(block uint64) Thread {
 	t := w.owner(block)
 	w.nodes(block, func(ref uint32, node uint64) {
-		if ref != t.Root {
-			t.Nodes = append(t.Nodes, w.node(ref, node))
+		if ref == t.Root {
+			return
 		}
+		n := w.node(ref, node)
+		if n.ID == HandedID {
+			if n.From == 0 {
+				return // all others are below it
+			}
+			n.Parent = t.Root
+		}
+		t.Nodes = append(t.Nodes, n)
 	})
 	w.stack(block, func(frame Frame) { t.Stack = append(t.Stack, frame) })
 	return t
@@ -107,11 +116,22 @@ func (w *walk) nodes(block uint64, visit func(ref uint32, node uint64)) {
 	}
 }
 
+// id returns the ID of a node, and where it is HandedID and not the node above all others, the node that handed its calls over.
+func (w *walk) id(node uint64) (id, from uint32) {
+	id = w.u32(node + nodeId)
+	if parent := w.u32(node + nodeParent); parent != 0 && w.u32(w.piece(parent, nodeSize)+nodeId) == HandedID {
+		return HandedID, id
+	}
+	return id, 0
+}
+
 func (w *walk) node(ref uint32, node uint64) Node {
+	id, from := w.id(node)
 	return Node{
 		Ref:    ref,
 		Parent: w.u32(node + nodeParent),
-		ID:     w.u32(node + nodeId),
+		ID:     id,
+		From:   from,
 		Calls:  w.u64(node + nodeCalls),
 		Timed:  w.u64(node + nodeTimed),
 		Nanos:  w.u64(node + nodeNanos),

@@ -77,7 +77,7 @@ func TestDeepStacksAreRead(t *testing.T) {
 	m := newModel(t, 2<<20)
 	thread := m.thread(7, false)
 	for i := range uint32(depth) {
-		thread.enter(3+i, On|Timed)
+		thread.enter(layoutFirstMethodId+i, On|Timed)
 		m.now++
 	}
 	threads, err := m.arena.Threads()
@@ -88,7 +88,7 @@ func TestDeepStacksAreRead(t *testing.T) {
 		t.Fatalf("%d nodes, %d frames", len(threads[0].Nodes), len(threads[0].Stack))
 	}
 	for i, frame := range threads[0].Stack {
-		if frame.ID != uint32(3+i) || frame.Start != int64(1000+i) {
+		if frame.ID != uint32(layoutFirstMethodId+i) || frame.Start != int64(1000+i) {
 			t.Fatalf("frame %d is %+v", i, frame)
 		}
 	}
@@ -134,6 +134,46 @@ func TestReadingWhileAThreadWrites(t *testing.T) {
 	}
 	if calls != rounds*depth {
 		t.Errorf("%d calls of %d", calls, rounds*depth)
+	}
+}
+
+// TestHandedWorkNamesItsOrigin has a thread that works for a node of another one, whose ref is also the id of a method.
+func TestHandedWorkNamesItsOrigin(t *testing.T) {
+	m := newModel(t, 1<<20)
+	first, second := m.thread(7, false), m.thread(8, false)
+	first.enter(10, On|Timed)
+	from := uint32(first.open[0].node / layoutUnit)
+	root := m.arena.memory.u32(second.block + blockRoot)
+	part := second.child(uint32(second.child(root, layoutHandedId)/layoutUnit), from)
+	second.open = append(second.open, modelCall{node: part})
+	for _, id := range []uint32{10, from} {
+		second.enter(id, On|Timed)
+		m.now += 5
+		second.exit(false)
+	}
+	threads, err := m.arena.Threads()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []Node
+	for _, n := range threads[0].Nodes {
+		got = append(got, Node{ID: n.ID, From: n.From, Parent: n.Parent, Calls: n.Calls})
+	}
+	ref := uint32(part / layoutUnit)
+	if want := []Node{{ID: HandedID, From: from, Parent: root}, {ID: 10, Parent: ref, Calls: 1}, {ID: from, Parent: ref, Calls: 1}}; !slices.Equal(got, want) {
+		t.Errorf("nodes %+v, want %+v", got, want)
+	}
+	sum, err := m.arena.Sum(m.now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range map[uint32]uint64{10: 5, from: 5} {
+		if got := sum.Methods[id]; got == nil || got.Nanos != want {
+			t.Errorf("method %d: %+v, want %d ns", id, got, want)
+		}
+	}
+	if len(sum.Methods) != 2 {
+		t.Errorf("%d methods, want 2", len(sum.Methods))
 	}
 }
 

@@ -31,13 +31,13 @@ function decodeTree(list) {
 			self, selfLow, selfHigh, total, totalLow, totalHigh,
 			max: written.maxNanos ?? 0, running: written.running ?? 0, missed: written.missed ?? 0,
 			late: written.late === true, lost: written.lostNanos ?? 0, children: [],
-			sampled: written.sampled === true, split: written.split === true,
+			sampled: written.sampled === true, split: written.split === true, handed: written.handed === true,
 			waits: (written.waits ?? []).map((wait) => ({ what: wait.for, time: decodeTime(wait.time)[0] })),
 		};
 		nodes.push(node);
 		if (written.parent >= 0) nodes[written.parent].children.push(node);
 	}
-	for (const node of nodes) node.children.sort((a, b) => b.total - a.total);
+	for (const node of nodes) node.children.sort((a, b) => a.handed - b.handed || b.total - a.total);
 	return nodes[0];
 }
 

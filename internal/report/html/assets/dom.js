@@ -70,6 +70,7 @@ function marksOf(node, method) {
 		marks.push(mark);
 	};
 	if (method.on !== undefined) add("late", method.on > 0 ? `on for ${nanos(method.on)}` : "off");
+	if (node.handed) add("handed", "on another thread");
 	if (node.running > 0) add("running", "running");
 	if (node.missed > 0) add("missed", "missed");
 	if (node.late) add("late", "late");

@@ -2,17 +2,22 @@
 // outermost calls.
 function sumMethods(tree, methodCount) {
 	const sums = new Array(methodCount);
-	const open = []; // the outermost nodes around the current one
-	const inside = new Set();
+	const open = []; // the nodes around the current one that are the outermost of their method
+	let inside = new Set();
 	for (const node of tree.nodes) {
-		while (open.length > 0 && open[open.length - 1].end <= node.index) inside.delete(open.pop().method);
+		while (open.length > 0 && open[open.length - 1].node.end <= node.index) {
+			const { node: ended, around } = open.pop();
+			if (around) inside = around;
+			else inside.delete(ended.method);
+		}
 		if (node.method < 0) continue;
 		const sum = (sums[node.method] ??= emptySum(node.method));
 		addNode(sum, node);
-		if (!inside.has(node.method)) {
+		if (node.handed || !inside.has(node.method)) {
 			sum.total += node.total;
+			open.push({ node, around: node.handed ? inside : null });
+			if (node.handed) inside = new Set(); // its time is not in that of its callers
 			inside.add(node.method);
-			open.push(node);
 		}
 	}
 	return sums.filter((sum) => sum !== undefined);

@@ -4,6 +4,7 @@
 function sentencesOf(node) {
 	const said = [];
 	const kind = kindOf(node);
+	if (node.handed) said.push("On another thread: the time is not included in that of the caller.");
 	if (kind === "counted") said.push("Counted, not timed: the time is included in that of the caller.");
 	if (kind === "unknown") said.push("No call was sampled: the self time is unknown" + (Number.isFinite(node.selfHigh) ? `, at most ${nanos(node.selfHigh)}.` : "."));
 	if (kind === "sampled") said.push(`${count(node.timed)} of ${count(node.calls)} calls timed. Self, 95 % interval: ${nanos(node.selfLow)} to ${nanos(node.selfHigh)}.`);

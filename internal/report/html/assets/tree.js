@@ -25,6 +25,9 @@ function makeTree(top, label) {
 		const node = nodes[i];
 		const last = node.children[node.children.length - 1];
 		node.end = last ? last.end : i + 1;
+		// The extent is the total with all work below that was handed to other threads.
+		node.extent = Math.max(0, node.total);
+		for (const child of node.children) node.extent += child.extent - (child.handed ? 0 : Math.max(0, child.total));
 	}
 	const tree = { top, label, nodes, depth, total: totalOf(top) };
 	layOut(tree);
@@ -37,22 +40,22 @@ function totalOf(top) {
 	return top.children.reduce((sum, root) => sum + Math.max(0, root.total), 0);
 }
 
-// layOut sets x and width of each node as parts of the whole. Callees never extend beyond
-// their caller, even if adjustments made the sum of their times larger.
+// layOut sets x and width of each node as parts of the whole, by their extents. Callees never
+// extend beyond their caller, even if adjustments made the sum of their times larger.
 function layOut(tree) {
 	for (const node of tree.nodes) {
 		if (node.parent === null) {
 			node.x = 0;
 			node.width = 1;
 		}
-		const whole = node.parent === null ? tree.total : Math.max(0, node.total);
+		const whole = node.parent === null ? tree.total : node.extent;
 		let sum = 0;
-		for (const child of node.children) sum += Math.max(0, child.total);
+		for (const child of node.children) sum += child.extent;
 		const scale = Math.max(whole, sum) > 0 ? node.width / Math.max(whole, sum) : 0;
 		let x = node.x;
 		for (const child of node.children) {
 			child.x = x;
-			child.width = Math.max(0, child.total) * scale;
+			child.width = child.extent * scale;
 			x += child.width;
 		}
 	}

@@ -11,10 +11,15 @@ final class SondeHooksAside {
     final Object task;
     /** Whether a transaction was suspended or joined. */
     final boolean joined;
+    /** Where it was in its tree, see {@link SondeHooksPart#join}; 0 if the task does not change that. */
+    long part;
+    /** The word of the place. */
+    final long word;
 
-    SondeHooksAside(long[] table, long place, long path, SondeHooksTag tags, Object task, boolean joined) {
+    SondeHooksAside(long[] table, long place, long word, long path, SondeHooksTag tags, Object task, boolean joined) {
         this.table = table;
         this.place = place;
+        this.word = word;
         this.path = path;
         this.tags = tags;
         this.task = task;

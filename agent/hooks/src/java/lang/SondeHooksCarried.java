@@ -16,16 +16,19 @@ final class SondeHooksCarried extends WeakReference<Object> {
     /** Null for none. */
     final SondeHooksTag tags;
     final long transaction;
+    /** The ref of the node from which it was handed over; 0 for none. */
+    final int node;
     /** How often it was submitted and has not started. */
     private volatile int pending = 1;
     private volatile boolean ambiguous;
 
-    SondeHooksCarried(Object task, long path, SondeHooksTag tags, long transaction) {
+    SondeHooksCarried(Object task, long path, SondeHooksTag tags, long transaction, int node) {
         super(task);
         this.hash = hash(task);
         this.path = path;
         this.tags = tags;
         this.transaction = transaction;
+        this.node = node;
     }
 
     static int hash(Object task) {
@@ -55,8 +58,8 @@ final class SondeHooksCarried extends WeakReference<Object> {
         return !ambiguous && (path & ~SondeHooksPath.PREFIXES) == SondeHooksPath.mark;
     }
 
-    boolean isSame(long otherPath, SondeHooksTag otherTags, long otherTransaction) {
-        return path == otherPath && tags == otherTags && transaction == otherTransaction;
+    boolean isSame(SondeHooksCarried other) {
+        return path == other.path && tags == other.tags && transaction == other.transaction && node == other.node;
     }
 
     /** Clears it because the task was submitted twice; returns whether it was set. */

@@ -5,6 +5,7 @@ import static java.lang.SondeHooks.U;
 import static java.lang.SondeHooksPath.OF_VIRTUAL;
 import static java.lang.SondeHooksPath.POSITIONS;
 import static java.lang.SondeHooksPath.PREFIXES;
+import static java.lang.SondeHooksPlaces.CONTEXT;
 import static java.lang.SondeHooksPlaces.FIRST_BITS;
 import static java.lang.SondeHooksPlaces.MUTED;
 import static java.lang.SondeHooksPlaces.MUTE_ONE;
@@ -41,18 +42,18 @@ public final class SondeHooksHandOff {
         if (tasks == null) {
             SondeHooksTasks rehearsed = new SondeHooksTasks();
             Object task = new Object();
-            rehearsed.addShared(new SondeHooksCarried(task, 0, null, 0), task, false);
-            rehearsed.addShared(new SondeHooksCarried(task, 0, null, 0), task, false);
+            rehearsed.addShared(new SondeHooksCarried(task, 0, null, 0, 0), task, false);
+            rehearsed.addShared(new SondeHooksCarried(task, 0, null, 0, 0), task, false);
             rehearsed.take(task);
-            new SondeHooksCarried(task, 0, null, 0).isFork();
+            new SondeHooksCarried(task, 0, null, 0, 0).isFork();
             rehearsed.take(task);
-            rehearsed.add(new SondeHooksCarried(Thread.currentThread(), 0, null, 0));
+            rehearsed.add(new SondeHooksCarried(Thread.currentThread(), 0, null, 0, 0));
             rehearsed.mayHave(Thread.currentThread());
             isOfProgram(Thread.currentThread());
             rehearsed.sweep();
             SondeHooksPool.begin();
             SondeHooksTag tags = new SondeHooksState(null).tags.with(0, "").with(0, null);
-            new SondeHooksAside(null, 0, 0, tags, null, false);
+            new SondeHooksAside(null, 0, 0, 0, tags, null, false);
             tasks = new SondeHooksTasks();
         }
     }
@@ -153,7 +154,7 @@ public final class SondeHooksHandOff {
         }
         long tid = U.getLong(Thread.currentThread(), TID);
         long place = SondeHooksPlaces.home(tid, FIRST_BITS);
-        return U.getLong(places, place) != tid || hasContext(places, place);
+        return U.getLong(places, place) != tid || (U.getLong(places, place + WORD) & CONTEXT) != 0 || hasContext(places, place);
     }
 
     @ForceInline
@@ -173,7 +174,7 @@ public final class SondeHooksHandOff {
         long place = SondeHooksPlaces.offset(index);
         if (index < 0 || places == null || U.getLong(places, place) != tid) {
             if (isShared && all.isUsed()) {
-                all.addShared(new SondeHooksCarried(task, SondeHooksPath.mark, null, 0), task, true);
+                all.addShared(new SondeHooksCarried(task, SondeHooksPath.mark, null, 0, 0), task, true);
             }
             return;
         }
@@ -188,8 +189,9 @@ public final class SondeHooksHandOff {
             SondeHooksTag tags = state != null && state.hasTags() ? state.tags : null;
             long path = SondeHooksPath.of(places, place, SondeHooksPath.mark) & ~(OF_VIRTUAL | POSITIONS << PATH_POSITIONS);
             long transaction = SondeHooksTrace.transaction(places, place);
-            boolean isEmpty = (path & PREFIXES) == 0 && tags == null && transaction == 0;
-            SondeHooksCarried made = new SondeHooksCarried(task, path, tags, transaction);
+            int node = SondeHooksPart.handing(places, place);
+            boolean isEmpty = (path & PREFIXES) == 0 && tags == null && transaction == 0 && node == 0;
+            SondeHooksCarried made = new SondeHooksCarried(task, path, tags, transaction, node);
             found = isShared ? all.addShared(made, task, isEmpty) : isEmpty || all.add(made);
         } catch (Exception | LinkageError | VirtualMachineError contained) {
             found = false; // it must not make the program fail
@@ -251,7 +253,11 @@ public final class SondeHooksHandOff {
             long transaction = entry == null ? 0 : entry.transaction;
             boolean joins = transaction != 0 || SondeHooksTrace.transaction(places, place) != 0;
             SondeHooksTag tags = state.hasTags() ? state.tags : null;
-            SondeHooksAside was = new SondeHooksAside(places, place, SondeHooksPath.of(places, place, SondeHooksPath.mark), tags, state.task, joins);
+            long path = SondeHooksPath.of(places, place, SondeHooksPath.mark);
+            SondeHooksAside was = new SondeHooksAside(places, place, word, path, tags, state.task, joins);
+            if (entry != null && entry.node != 0) {
+                was.part = SondeHooksPart.join(places, place, entry.node);
+            }
             if (joins) {
                 SondeHooksTrace.join(places, place, transaction);
             }
@@ -282,10 +288,12 @@ public final class SondeHooksHandOff {
         }
         U.putLong(places, place + PATH, was.path);
         if (was.joined) {
-            SondeHooksTrace.part(places, place); // also gives up the place if it is not needed
-        } else {
-            SondeHooksPlaces.giveUpIfEmpty(places, place);
+            SondeHooksTrace.part(places, place);
         }
+        if (was.part != 0) {
+            SondeHooksPart.leave(places, place, was.part, was.word);
+        }
+        SondeHooksPlaces.giveUpIfEmpty(places, place);
     }
 
     @DontInline
@@ -334,6 +342,7 @@ public final class SondeHooksHandOff {
             SondeHooksCarried entry = SondeHooksPlaces.isVirtual(thread) ? all.find(thread) : all.take(thread);
             SondeHooksState state = entry == null || !entry.isGood() ? null : SondeHooksPlaces.needState(places, place);
             if (state != null) {
+                state.began = entry.node == 0 ? 0 : SondeHooksPart.join(places, place, entry.node);
                 if (entry.transaction != 0) {
                     SondeHooksTrace.join(places, place, entry.transaction);
                 }
@@ -371,9 +380,12 @@ public final class SondeHooksHandOff {
         SondeHooksPath.set(places, place, SondeHooksPath.mark);
         if (own.transaction != 0) {
             SondeHooksTrace.part(places, place);
-        } else {
-            SondeHooksPlaces.giveUpIfEmpty(places, place);
         }
+        if (state.began != 0) {
+            SondeHooksPart.leave(places, place, state.began, 0);
+            state.began = 0;
+        }
+        SondeHooksPlaces.giveUpIfEmpty(places, place);
     }
 
     /** Whether the virtual thread that owns a place has only the context of its creation, or none. */

@@ -280,11 +280,17 @@ final class SondeHooksPlaces {
             long block = b + U.getLong(table, place + BLOCK);
             return b == 0 || SondeHooks.epoch != then || (U.getLong(table, place + WORD) & FRESH) != 0
                     || U.getInt(null, block + BLOCK_DEPTH) == 0
-                    && U.getInt(null, block + BLOCK_CURRENT) == U.getInt(null, block + BLOCK_ROOT)
+                    && isOutside(b, block)
                     && (U.getInt(null, block + BLOCK_FLAGS) & BLOCK_WRAPPED) == 0;
         } finally {
             U.putLongRelease(table, place + BUSY, 0);
         }
+    }
+
+    /** Whether the owner of a block is in no node that counts calls. */
+    private static boolean isOutside(long b, long block) {
+        int current = U.getInt(null, block + BLOCK_CURRENT);
+        return current == U.getInt(null, block + BLOCK_ROOT) || SondeHooksPart.isPart(b, current);
     }
 
     /** The offset of the elements of a long[]. The type of the JDK's constant differs between releases. */

@@ -13,6 +13,8 @@ final class SondeHooksState {
     SondeHooksAside pooled;
     /** The context in which the thread was made; null for none. A virtual thread may give up its place when it has no other. */
     SondeHooksCarried own;
+    /** For that: where the thread was in its tree, see {@link SondeHooksPart#join}; 0 if nothing changed. */
+    long began;
 
     SondeHooksState(long[] table) {
         this.table = table;
@@ -28,6 +30,7 @@ final class SondeHooksState {
         task = null;
         pooled = null;
         own = null;
+        began = 0;
     }
 
     /** Sets the tags of the thread; null for none. */

@@ -88,7 +88,7 @@ final class SondeHooksTasks {
         SondeHooksCarried there = find(task);
         if (there != null) {
             there.pend(1);
-            if (!there.isSame(made.path, made.tags, made.transaction)) {
+            if (!there.isSame(made)) {
                 spoil(there);
             }
             return true;
@@ -100,7 +100,7 @@ final class SondeHooksTasks {
             return false;
         }
         SondeHooksCarried first = find(task);
-        if (first != null && first != made && !first.isSame(made.path, made.tags, made.transaction)) {
+        if (first != null && first != made && !first.isSame(made)) {
             spoil(first); // another thread submitted it at the same time
             made.spoil();
         }

@@ -17,6 +17,7 @@ final class SondeHooksWatches {
         SondeHooksDirect.prepare();
         SondeHooksTags.prepare();
         SondeHooksHandOff.prepare();
+        SondeHooksPart.prepare();
         SondeHooksPool.prepare();
     }
 

@@ -3,7 +3,7 @@ package sonde.layout;
 
 /** The arena's layout. All are compile-time constants: nothing of this class is there at run time. */
 public final class Layout {
-    public static final int VERSION = 0x7;
+    public static final int VERSION = 0x8;
     public static final long MAGIC = 0x31524145444e4f53L;
     public static final int UNIT = 0x40;
     public static final int FIRST_FRAMES = 0x20;
@@ -12,6 +12,7 @@ public final class Layout {
     public static final int FIRST_NODES = 0x6;
     public static final int MOST_NODES = 0x400;
     public static final int MOST_DEPTH = 0x1000;
+    public static final int MOST_HANDED = 0x3;
     public static final int ON = 0x1;
     public static final int TIMED = 0x2;
     public static final int SAMPLED = 0x4;
@@ -50,6 +51,7 @@ public final class Layout {
     public static final int FIRST_METHOD_ID = 0x10000;
     public static final int CALIBRATION_ID = 0x1;
     public static final int ADJUSTMENT_ID = 0x2;
+    public static final int HANDED_ID = 0xff;
     public static final int CALLERS_FIRST = 0x100;
     public static final int CALLERS_MOST = 0x1000;
     public static final int CALLER_UNKNOWN = 0x100;
@@ -171,6 +173,7 @@ public final class Layout {
     public static final int NODE_BORN = 80;
     public static final int NODE_MISSED = 88;
     public static final int NODE_SPREAD = 96;
+    public static final int NODE_HANDED = 100;
     public static final int NODE_UNDECIDED = 104;
 
     /** Bytes of a frame. */
