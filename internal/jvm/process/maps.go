@@ -2,6 +2,7 @@ package process
 
 import (
 	"iter"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -16,14 +17,22 @@ type mapped struct {
 }
 
 func (h Host) readMaps(pid int) (mapped, error) {
-	text, err := h.Read(pid, "maps")
-	return parseMaps(string(text)), err
+	text, root, err := h.mapsOf(pid)
+	return parseMaps(text, root), err
+}
+
+// mapsOf returns the list of a process's mappings, and its root directory as names in the list begin with it:
+// / except for a process that has called chroot.
+func (h Host) mapsOf(pid int) (text, root string, err error) {
+	data, err := h.Read(pid, "maps")
+	root, _ = os.Readlink(h.Path(pid, "root")) // without it, names are used as they are
+	return string(data), root, err
 }
 
 // shared returns the files that a process shares memory with.
 func (h Host) shared(pid int) (all []mapping, err error) {
-	text, err := h.Read(pid, "maps")
-	for m := range mappings(string(text)) {
+	text, root, err := h.mapsOf(pid)
+	for m := range mappings(text, root) {
 		if m.isShared() {
 			all = append(all, m)
 		}
@@ -33,16 +42,16 @@ func (h Host) shared(pid int) (all []mapping, err error) {
 
 // MappedFiles returns the files that a process has mapped, in order.
 func (h Host) MappedFiles(pid int) (files []string) {
-	text, _ := h.Read(pid, "maps") // none if it cannot be read
-	for m := range mappings(string(text)) {
+	text, root, _ := h.mapsOf(pid) // none if it cannot be read
+	for m := range mappings(text, root) {
 		files = append(files, m.file)
 	}
 	slices.Sort(files)
 	return slices.Compact(files)
 }
 
-func parseMaps(text string) (m mapped) {
-	for found := range mappings(text) {
+func parseMaps(text, root string) (m mapped) {
+	for found := range mappings(text, root) {
 		m.add(found)
 	}
 	return m
@@ -52,11 +61,15 @@ func parseMaps(text string) (m mapped) {
 //
 //	7f19996e3000-7f199a76f000 r-xp 002e3000 fe:00 315638    /opt/jdk/lib/server/libjvm.so
 //
-// and skips the many that name no file.
-func mappings(text string) iter.Seq[mapping] {
+// and skips the many that name no file. Names in the root directory of the process become those that it sees.
+func mappings(text, root string) iter.Seq[mapping] {
 	return func(yield func(mapping) bool) {
 		for line := range strings.Lines(text) {
-			if m, ok := parseMapping(line); ok && !yield(m) {
+			m, ok := parseMapping(line)
+			if inside, is := strings.CutPrefix(m.file, root); is && strings.HasPrefix(inside, "/") {
+				m.file = inside
+			}
+			if ok && !yield(m) {
 				return
 			}
 		}
@@ -68,7 +81,7 @@ type mapping struct {
 	begin    string // address, in hexadecimal
 	access   string
 	identity string // device and inode of the file, as printed in maps
-	file     string // path as seen from here, not as the process sees it
+	file     string // path; in another mount namespace it may be another one for the process
 	deleted  bool
 }
 

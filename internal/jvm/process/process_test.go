@@ -168,7 +168,7 @@ func TestMaps(t *testing.T) {
 7f9-7fa rw-s 00000000 00:15 7    /dev/shm/sonde-13-0123456789abcdef.arena.old
 7fa-7fb rw-s 00000000 00:15 8    /tmp/sonde-12-0123456789abcdef0123456789.arena
 broken/
-`)
+`, "/")
 	want := mapped{
 		libjvm: "/opt/my jdk/lib/server/libjvm.so", counters: "/tmp/hsperfdata_me/12",
 		arenas: []string{"/dev/shm/sonde-12-0123456789abcdef.arena", "/tmp/sonde-12-0123456789abcdef0123456789.arena"},
@@ -184,13 +184,28 @@ broken/
 		"7f02-7f03 rw-s 0 fe:00 12   /tmp/hsperfdata_app/x\n":                  "",
 		"7f02-7f03 rw-s 0 fe:00 12   /tmp/hsperfdata_app/../17\n":              "",
 	} {
-		if got := parseMaps(text).counters; got != want {
+		if got := parseMaps(text, "/").counters; got != want {
 			t.Errorf("%q: counters at %q, want %q", text, got, want)
 		}
 	}
-	m = parseMaps("7f0-7f1 r--p 00000000 fe:00 1    /x/libjvm.so\n7f0-7f1 r-xp 0 fe:00 1 /x/libj9vm29.so")
+	m = parseMaps("7f0-7f1 r--p 00000000 fe:00 1    /x/libjvm.so\n7f0-7f1 r-xp 0 fe:00 1 /x/libj9vm29.so", "/")
 	if !reflect.DeepEqual(m, mapped{openJ9: true}) {
 		t.Errorf("%+v", m)
+	}
+	m = parseMaps("7f1-7f2 r-xp 0 fe:00 1    /jail/jdk/lib/server/libjvm.so\n7f1-7f2 rw-s 0 fe:00 2    /jailed/sonde-12-0123456789abcdef.arena", "/jail")
+	if want := (mapped{libjvm: "/jdk/lib/server/libjvm.so", arenas: []string{"/jailed/sonde-12-0123456789abcdef.arena"}}); !reflect.DeepEqual(m, want) {
+		t.Errorf("in a chroot: got %+v, want %+v", m, want)
+	}
+}
+
+func TestImageOf(t *testing.T) {
+	for library, want := range map[string]string{
+		"/opt/jdk/lib/server/libjvm.so":            "/opt/jdk/lib/modules",
+		"/opt/jdk8/jre/lib/amd64/server/libjvm.so": "/opt/jdk8/jre/lib/rt.jar",
+	} {
+		if got := imageOf(library); got != want {
+			t.Errorf("%s: got %s, want %s", library, got, want)
+		}
 	}
 }
 
