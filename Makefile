@@ -65,8 +65,8 @@ identity: setup ## every class of every JDK and jar here comes back byte-identic
 
 .PHONY: matrix
 matrix: build ## weave every class of every JDK and jar here, verify, run real programs, on disk and live
-	@.ci/setup jars jres
-	SONDE_MATRIX=1 $(GO) test -count=1 -timeout 180m -v ./test/matrix/... ./test/realprograms/...
+	@.ci/setup jars jres jdks
+	SONDE_MATRIX=1 $(GO) test -count=1 -timeout 180m -v ./test/matrix/... ./test/realprograms/... ./test/releases/...
 
 .PHONY: bench
 bench: setup ## the engine side by side with ASM, in one run

@@ -14,8 +14,7 @@ import (
 // but the first may be missing. Resources of the JDK that are not classes are not needed.
 var bootJars = []string{"rt.jar", "jsse.jar", "jce.jar", "charsets.jar", "jfr.jar"}
 
-// jarModule is the module of all classes of JDK 8, which has no modules: those that its classes have
-// in later JDKs differ little for those who ask.
+// jarModule stands for the module of all classes of JDK 8, which has no modules.
 const jarModule = "java.base"
 
 // openJars opens the jars of JDK 8, given the path of rt.jar.
@@ -61,14 +60,20 @@ func (im *Image) closeJars() (err error) {
 	return err
 }
 
+// maxClass bounds what one class may claim to unpack to.
+const maxClass = 64 << 20
+
 // readEntry reads a class from a jar.
 func readEntry(entry *zip.File) ([]byte, error) {
+	if entry.UncompressedSize64 > maxClass {
+		return nil, fmt.Errorf("%s: more than %d bytes", entry.Name, maxClass)
+	}
 	content, err := entry.Open()
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = content.Close() }()
-	data, err := io.ReadAll(io.LimitReader(content, maxResource))
+	data, err := io.ReadAll(io.LimitReader(content, int64(entry.UncompressedSize64)+1))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", entry.Name, err)
 	}

@@ -1,0 +1,84 @@
+package jimage
+
+import (
+	"archive/zip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestJars(t *testing.T) {
+	folder := t.TempDir()
+	rt := filepath.Join(folder, "rt.jar")
+	if OpenLibrary(rt) != nil {
+		t.Error("a library without rt.jar")
+	}
+	writeJar(t, rt, "java/lang/String.class=string", "java/lang/Twice.class=first", "META-INF/MANIFEST.MF=x")
+	writeJar(t, filepath.Join(folder, "jce.jar"), "javax/crypto/Cipher.class=cipher", "java/lang/Twice.class=second")
+	writeJar(t, filepath.Join(folder, "other.jar"), "other/Other.class=other")
+	im := OpenLibrary(rt)
+	if got, want := strings.Join(im.Classes(), " "), "java/lang/String java/lang/Twice javax/crypto/Cipher"; got != want {
+		t.Errorf("classes %q, want %q", got, want)
+	}
+	for class, want := range map[string]string{"java/lang/String": "string", "java/lang/Twice": "first", "javax/crypto/Cipher": "cipher", "other/Other": ""} {
+		if got := string(im.Class(class)); got != want {
+			t.Errorf("%s is %q, want %q", class, got, want)
+		}
+		if got := im.IsJDK(class); got != (want != "") || !im.Exports(class, "app/Main") {
+			t.Errorf("%s: of the JDK %v; exported %v, want true", class, got, im.Exports(class, "app/Main"))
+		}
+	}
+	if err := im.Close(); err != nil {
+		t.Error(err)
+	}
+	if im.Class("java/lang/String") != nil {
+		t.Error("a class of a closed library")
+	}
+}
+
+func TestJarThatIsNone(t *testing.T) {
+	folder := t.TempDir()
+	writeJar(t, filepath.Join(folder, "rt.jar"), "java/lang/String.class=string")
+	if err := os.WriteFile(filepath.Join(folder, "jsse.jar"), []byte("no jar"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if im := OpenLibrary(filepath.Join(folder, "rt.jar")); im != nil {
+		t.Errorf("a library with a broken jar: %v", im.Classes())
+	}
+	if err := os.Remove(filepath.Join(folder, "jsse.jar")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(folder, "jce.jar"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if im := OpenLibrary(filepath.Join(folder, "rt.jar")); im != nil {
+		t.Errorf("a library with a directory as jar: %v", im.Classes())
+	}
+}
+
+// writeJar writes files given as NAME=CONTENT.
+func writeJar(t *testing.T, path string, files ...string) {
+	t.Helper()
+	out, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	jar := zip.NewWriter(out)
+	for _, file := range files {
+		name, content, _ := strings.Cut(file, "=")
+		entry, err := jar.Create(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := entry.Write([]byte(content)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := jar.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := out.Close(); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,306 @@
+package releases
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/sonde-jvm/sonde/internal/jvmtest"
+)
+
+// tested are the JDKs of a run: the oldest, and all others in the matrix.
+func tested(t *testing.T) []jvmtest.JDK {
+	t.Helper()
+	if os.Getenv("SONDE_MATRIX") == "" {
+		return jvmtest.Releases(t, 8)
+	}
+	return jvmtest.Releases(t, 8, 11, 17, 21, 25, 26)
+}
+
+var sondePath string
+
+func TestMain(m *testing.M) {
+	os.Exit(buildAndRun(m))
+}
+
+func buildAndRun(m *testing.M) int {
+	folder, err := os.MkdirTemp("", "releases")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(folder)
+	sondePath = filepath.Join(folder, "sonde")
+	if out, err := exec.Command("go", "build", "-o", sondePath, "../../cmd/sonde").CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "building sonde: %v\n%s", err, out)
+		return 1
+	}
+	if err := os.Setenv("SONDE_SERVICE", "off"); err != nil {
+		panic(err)
+	}
+	return jvmtest.Isolated(sondePath, m.Run)
+}
+
+// shop compiles the program for the oldest JDK; the result is for all.
+func shop(t *testing.T) string {
+	t.Helper()
+	return jvmtest.Compile(t, jvmtest.OneJDK(t)[0], jvmtest.Fixture{
+		Sources: []string{filepath.Join("testdata", "app", "Shop.java")}, Flags: []string{"--release", "8"},
+	})
+}
+
+// start starts the program with further options.
+func start(t *testing.T, jdk jvmtest.JDK, classes string, options ...string) *jvmtest.Running {
+	t.Helper()
+	return jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: append(options, "-cp", classes, "app.Shop")})
+}
+
+// tell sends the program a command.
+func tell(t *testing.T, p *jvmtest.Running, line string) {
+	t.Helper()
+	if _, err := fmt.Fprintln(p.Stdin, line); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What the program counts, for a number of orders divisible by 30.
+type counts struct{ orders, ofBob, refused, steps int }
+
+// ordered is how many orders the program takes while a command measures.
+const ordered = 60
+
+// order lets the program take orders.
+func order(t *testing.T, p *jvmtest.Running, orders int) counts {
+	t.Helper()
+	tell(t, p, fmt.Sprint("orders ", orders))
+	var c counts
+	line := p.Await(t, "counted ")
+	if _, err := fmt.Sscanf(line, "counted %d %d %d %d", &c.orders, &c.ofBob, &c.refused, &c.steps); err != nil {
+		t.Fatalf("%q: %v", line, err)
+	}
+	return c
+}
+
+// measure runs a command of sonde, lets the program take orders once the hooks are there, and ends the command. It returns the
+// JSON objects that the command has written, and what the program has counted.
+func measure(t *testing.T, p *jvmtest.Running, command string, args ...string) (objects []map[string]any, did counts) {
+	t.Helper()
+	before := order(t, p, 0)
+	args = append([]string{command, strconv.Itoa(p.PID), "--json"}, args...)
+	sonde := exec.CommandContext(t.Context(), sondePath, args...)
+	var out bytes.Buffer
+	sonde.Stdout = &out
+	messages, err := sonde.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := sonde.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var said strings.Builder
+	lines := bufio.NewScanner(io.TeeReader(messages, &said))
+	for lines.Scan() && !strings.HasPrefix(lines.Text(), "hooks in ") {
+	}
+	after := order(t, p, ordered)
+	if err := sonde.Process.Signal(syscall.SIGINT); err != nil {
+		t.Error(err)
+	}
+	for lines.Scan() {
+	}
+	if err := sonde.Wait(); err != nil {
+		t.Fatalf("sonde %s: %v\n%s", strings.Join(args, " "), err, said.String())
+	}
+	for decoder := json.NewDecoder(&out); decoder.More(); {
+		var object map[string]any
+		if err := decoder.Decode(&object); err != nil {
+			t.Fatal(err)
+		}
+		objects = append(objects, object)
+	}
+	if len(objects) == 0 {
+		t.Fatalf("sonde %s wrote nothing\n%s", strings.Join(args, " "), said.String())
+	}
+	return objects, counts{after.orders - before.orders, after.ofBob - before.ofBob, after.refused - before.refused, after.steps - before.steps}
+}
+
+// list returns a list in an object, and the objects of the list.
+func list(object map[string]any, name string) (objects []map[string]any) {
+	elements, _ := object[name].([]any)
+	for _, element := range elements {
+		if object, ok := element.(map[string]any); ok {
+			objects = append(objects, object)
+		}
+	}
+	return objects
+}
+
+// calls returns the calls of the methods of a result by their names, and tags or callers.
+func calls(object map[string]any) map[string]int {
+	found := map[string]int{}
+	for _, m := range list(object, "methods") {
+		name := fmt.Sprint(m["method"])
+		for _, key := range []string{"tags", "callers"} {
+			if m[key] != nil {
+				name += fmt.Sprint(" ", m[key])
+			}
+		}
+		if n, _ := m["calls"].(float64); n != 0 {
+			found[name] += int(n)
+		}
+	}
+	return found
+}
+
+func compare(t *testing.T, what string, got, want map[string]int) {
+	t.Helper()
+	if !maps.Equal(got, want) {
+		t.Errorf("%s: got %v, want %v", what, got, want)
+	}
+}
+
+func TestAttached(t *testing.T) {
+	classes := shop(t)
+	for _, jdk := range tested(t) {
+		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
+			p := start(t, jdk, jvmtest.Visible(t, jdk, classes))
+
+			results, did := measure(t, p, "count", "app.Shop.*")
+			compare(t, "count", calls(results[0]), map[string]int{
+				"order": did.orders, "lambda$order$0": did.orders, "price": did.orders, "step": did.steps,
+				"tax": 2 * (did.orders - did.refused), "rate": did.orders - did.refused,
+			})
+
+			results, did = measure(t, p, "count", "app.Shop.price", "--when", `$1 == "bob"`, "--within", "app.Shop.order", "--timing", "none")
+			compare(t, "with a condition and a sequence over threads", calls(results[0]), map[string]int{"price": did.ofBob})
+
+			results, did = measure(t, p, "count", "app.Shop.price", "--when", "$exception != null")
+			compare(t, "with a condition at the exit", calls(results[0]), map[string]int{"price": did.refused})
+
+			results, did = measure(t, p, "count", "app.Shop.price", "--tag", "who=$1 at app.Shop.order", "--by-tag", "who")
+			compare(t, "by a tag over threads", calls(results[0]), map[string]int{
+				"price map[who:ann]": did.orders / 3, "price map[who:bob]": did.ofBob, "price map[who:eve]": did.orders / 3,
+			})
+
+			for caller, want := range map[string]int{"app.Shop.tax(double) >": 1, "app.Shop.tax(int) >": 0} {
+				results, did = measure(t, p, "count", "app.Shop.rate", "--within", caller)
+				expected := map[string]int{}
+				if want != 0 {
+					expected["rate"] = did.orders - did.refused
+				}
+				compare(t, "directly called by "+caller, calls(results[0]), expected)
+			}
+
+			results, did = measure(t, p, "monitor", "app.Shop.price")
+			rows := list(results[len(results)-1], "rows")
+			if len(rows) != 1 || rows[0]["calls"] != float64(did.orders) || rows[0]["errors"] != float64(did.refused) {
+				t.Errorf("monitor: got %v, want one row with %d calls and %d errors", rows, did.orders, did.refused)
+			}
+
+			results, did = measure(t, p, "profile", "--root", "app.Shop.price", "--timing", "exact")
+			methods, tree := list(results[0], "methods"), map[string]int{}
+			for _, node := range list(results[0], "merged") {
+				if method, _ := node["method"].(float64); method >= 0 {
+					n, _ := node["calls"].(float64)
+					tree[fmt.Sprint(methods[int(method)]["name"])] += int(n)
+				}
+			}
+			compare(t, "profile", tree, map[string]int{"price": did.orders, "step": did.steps})
+
+			results, _ = measure(t, p, "trace", "app.Shop.order", "--limit", "1000", "--show", "none")
+			handed := 0
+			for _, transaction := range results {
+				for _, part := range list(transaction, "parts") {
+					if part["method"] == "lambda$order$0" {
+						handed++
+					}
+				}
+			}
+			if handed != ordered {
+				t.Errorf("trace: %d transactions with a part in another thread, want %d", handed, ordered)
+			}
+
+			if out, err := exec.Command(sondePath, "undo", strconv.Itoa(p.PID)).CombinedOutput(); err != nil || !strings.Contains(string(out), "no hooks") {
+				t.Errorf("undo: %v, %s", err, out)
+			}
+			if p.Stderr() != "" && jdk.Major < 21 { // later JDKs warn about agents
+				t.Errorf("the program printed %s", p.Stderr())
+			}
+		})
+	}
+}
+
+// TestWithAgent starts the program with a pack, and looks for the cause of its load beside it.
+func TestWithAgent(t *testing.T) {
+	classes := shop(t)
+	for _, jdk := range tested(t) {
+		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
+			folder := t.TempDir()
+			if err := os.CopyFS(folder, os.DirFS(classes)); err != nil {
+				t.Fatal(err)
+			}
+			const probes = "version: 1\nprobes:\n  - name: shop\n    methods: [app.Shop.order, app.Shop.price]\n"
+			if err := os.WriteFile(filepath.Join(folder, "probes.yaml"), []byte(probes), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			sonde(t, "agent-jar", "-o", filepath.Join(folder, "agent.jar"))
+			sonde(t, "pack", filepath.Join(folder, "app"), "--probes", filepath.Join(folder, "probes.yaml"), "-o", filepath.Join(folder, "shop.pack"))
+			inside := jvmtest.Visible(t, jdk, folder)
+			p := start(t, jdk, inside, fmt.Sprintf("-javaagent:%[1]s/agent.jar=pack=%[1]s/shop.pack,arena=%[1]s", inside))
+			did := order(t, p, 30)
+			arenas, err := filepath.Glob(filepath.Join(jdk.Root, inside, "*.arena"))
+			if err != nil || len(arenas) != 1 {
+				t.Fatalf("arenas %v, %v", arenas, err)
+			}
+			var report map[string]any
+			if err := json.Unmarshal(sonde(t, "report", arenas[0], "--json"), &report); err != nil {
+				t.Fatal(err)
+			}
+			compare(t, "pack", calls(report), map[string]int{"order": did.orders, "price": did.orders})
+
+			tell(t, p, "load")
+			climb := sonde(t, "walk", strconv.Itoa(p.PID), "--own", "app", "--sampling", "1s", "--json")
+			var walked map[string]any
+			if err := json.Unmarshal(climb, &walked); err != nil {
+				t.Fatal(err)
+			}
+			methods := list(walked, "methods")
+			var causes []string
+			for _, spot := range list(walked, "spots") {
+				if cause, ok := spot["cause"].(map[string]any); ok {
+					causes = append(causes, fmt.Sprint(methods[int(cause["method"].(float64))]["name"]))
+				}
+			}
+			if !slices.Contains(causes, "often") {
+				t.Errorf("walk: the causes are %v, want often: %s", causes, climb)
+			}
+			sonde(t, "undo", strconv.Itoa(p.PID))
+			status := string(sonde(t, "status", strconv.Itoa(p.PID)))
+			if !strings.Contains(status, "waits for a command") {
+				t.Errorf("status after undo: %s", status)
+			}
+		})
+	}
+}
+
+// sonde runs a command to its end, and returns its output.
+func sonde(t *testing.T, args ...string) []byte {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), sondePath, args...)
+	var stderr bytes.Buffer
+	command.Stderr = &stderr
+	out, err := command.Output()
+	if err != nil {
+		t.Fatalf("sonde %s: %v\n%s%s", strings.Join(args, " "), err, out, stderr.String())
+	}
+	return out
+}
