@@ -157,6 +157,10 @@ demo: setup ## find out why a running shop's checkout is slow for some customers
 	@.ci/setup h2
 	@GO='$(GO)' demo/run
 
+.PHONY: release
+release: setup ## build what users install into dist/: static binaries, Debian packages, checksums
+	@.ci/release
+
 .PHONY: count
 count: ## lines and files of production code by group, of tests, benchmarks and Java
 	@.ci/count

@@ -78,3 +78,22 @@ func TestNamesStayFiles(t *testing.T) {
 		}
 	}
 }
+
+func TestManual(t *testing.T) {
+	var page strings.Builder
+	started := false
+	root := newRoot(streams{}, &started)
+	hot, _, err := root.Find([]string{"hot"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	manual(&page, hot)
+	for _, want := range []string{`.TH "SONDE-HOT" 1`, `sonde\-hot \- Show where`, ".B sonde hot PID|FILE.jfr [flags]", ".B \\-d, \\-\\-duration duration\n", ".BR sonde (1)"} {
+		if !strings.Contains(page.String(), want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	if got, want := roff("a\\b\n.c\n'd"), "a\\eb\n\\&.c\n\\&'d"; got != want {
+		t.Errorf("roff: got %q, want %q", got, want)
+	}
+}

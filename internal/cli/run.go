@@ -274,7 +274,7 @@ func groups(s streams) []group {
 		{"Manage what is running", []*cobra.Command{newDoctor(s), newStatus(s), newUndo(s), newLooks(s), newShow(s), newEnd(s), newServe(s)}},
 		{"Start programs with Sonde", []*cobra.Command{newLaunch(s), newEnv(s), newAgentJar(s), newPlan(s), newPack(s), newAttach(s), newReport(s)}},
 		{"Work on class files", []*cobra.Command{newInstrument(s), newRuntimeJar(s), newDump(s), newCache(s)}},
-		{otherCommands, []*cobra.Command{newVersion(s)}},
+		{otherCommands, []*cobra.Command{newVersion(s), newMan(s)}},
 	}
 }
 
@@ -359,9 +359,14 @@ func newVersion(s streams) *cobra.Command {
 	}
 }
 
-// version returns what the Go linker has recorded: the version of the module, or the commit
-// of a build from a checkout.
+// release is the version of a released binary; the linker sets it.
+var release string
+
+// version returns the version of a release, of the module, or the commit of a build from a checkout.
 func version() string {
+	if release != "" {
+		return release
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "unknown"
