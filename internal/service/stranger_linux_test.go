@@ -20,7 +20,7 @@ func asStranger[T any](t *testing.T, fn func() (T, error)) (value T, err error) 
 	if os.Geteuid() != 0 {
 		t.Skip("NOT TESTED: this test must change its user: run it as root")
 	}
-	err = asuser.As(nobody, nobody, func() (failed error) {
+	err = asuser.As(asuser.User{UID: nobody, GID: nobody}, func() (failed error) {
 		value, failed = fn()
 		return failed
 	})

@@ -31,9 +31,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/internal/jvm/process"
 )
 
 const (
@@ -46,7 +46,7 @@ const (
 type FormatError struct {
 	File      string
 	Structure string
-	Offset    int // in the file
+	Offset    int64 // in the file
 	Detail    string
 }
 
@@ -54,73 +54,92 @@ func (e *FormatError) Error() string {
 	return fmt.Sprintf("%s: not a usable JDK run-time image: %s at offset %d: %s", e.File, e.Structure, e.Offset, e.Detail)
 }
 
+// Bounds that no honest image reaches. They bound what the index of a hostile one takes. That
+// of JDK 25 has 30,000 resources, and 3 MB.
+const (
+	maxFile      = 16 << 30
+	maxIndex     = 128 << 20
+	maxResources = 1 << 20
+	maxNames     = 256 << 20 // bytes of all names
+)
+
 // Image is an open run-time image. What a JVM's image holds need not be requested from
 // the JVM. Reading content is safe for use by several goroutines until it is closed. A nil
 // Image holds no classes.
 type Image struct {
 	file       string
-	data       []byte // the whole file
+	from       io.ReaderAt
+	size       int64 // of the file
+	close      func() error
 	order      binary.ByteOrder
 	attributes []byte
-	attrStart  int
+	attrStart  int64
 	strings    []byte
-	content    int                        // position of the first resource
+	content    int64                      // position of the first resource
+	names      int                        // bytes of the names so far
 	resources  []resource                 // in order of module and path
 	classes    map[string]*resource       // by internal name
 	exports    map[string]map[string]bool // packages exported to all modules, by module; read on demand
-	jars       []*zip.ReadCloser          // instead of data, of JDK 8
+}
+
+// OfJVM opens what has the classes of a JVM's JDK; nil where that cannot be read.
+func OfJVM(j *process.JVM) *Image {
+	return openLibrary(j.Image, func(name string) (*os.File, error) { return process.Local.OpenFile(j, name, maxFile) })
 }
 
 // OpenLibrary opens lib/modules of a JDK, or lib/rt.jar of JDK 8 with the jars beside it. It
 // returns nil where path is empty or cannot be read.
-func OpenLibrary(path string) *Image {
-	open := Open
+func OpenLibrary(path string) *Image { return openLibrary(path, os.Open) }
+
+// An opener opens a file of a JDK.
+type opener func(name string) (*os.File, error)
+
+func openLibrary(path string, open opener) *Image {
+	read := openImage
 	if filepath.Base(path) == bootJars[0] {
-		open = openJars
+		read = openJars
 	}
-	im, err := open(path)
+	im, err := read(path, open)
 	if err != nil {
 		return nil
 	}
 	return im
 }
 
-// Open maps the image at path into memory. Close releases it.
-func Open(path string) (*Image, error) {
-	f, err := os.Open(path)
+// Open opens the image at path. Close releases it.
+func Open(path string) (*Image, error) { return openImage(path, os.Open) }
+
+// openImage reads the index. The file is read, not mapped: one that is truncated meanwhile causes an
+// error, not a fault.
+func openImage(path string, open opener) (*Image, error) {
+	f, err := open(path)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = f.Close() }() // the mapping outlives the descriptor
 	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = &FormatError{File: f.Name(), Structure: "file", Detail: "not a regular file"}
+	}
+	var im *Image
+	if err == nil {
+		im, err = parse(f.Name(), f, info.Size())
+	}
 	if err != nil {
+		_ = f.Close() // it was only read
 		return nil, err
 	}
-	size := info.Size()
-	if !info.Mode().IsRegular() || size == 0 || int64(int(size)) != size {
-		return nil, &FormatError{File: path, Structure: "file", Detail: "empty, or not a regular file"}
-	}
-	data, err := syscall.Mmap(int(f.Fd()), 0, int(size), syscall.PROT_READ, syscall.MAP_PRIVATE)
-	if err != nil {
-		return nil, fmt.Errorf("map %s: %w", path, err)
-	}
-	im, err := parse(path, data)
-	if err != nil {
-		_ = syscall.Munmap(data) // the format error is the one to report
-		return nil, err
-	}
+	im.close = f.Close
 	return im, nil
 }
 
-// Close releases the image. Content handed out as it lies in the file, which
-// is all that was not compressed, must not be touched afterwards.
+// Close releases the image.
 func (im *Image) Close() error {
-	if im == nil || im.data == nil {
-		return im.closeJars()
+	if im == nil || im.close == nil {
+		return nil
 	}
-	data := im.data
-	im.data = nil
-	return syscall.Munmap(data)
+	end := im.close
+	im.close = nil
+	return end()
 }
 
 // Is reports whether a file that begins with head is a run-time image.
@@ -128,29 +147,45 @@ func Is(head []byte) bool {
 	return len(head) >= 4 && (binary.LittleEndian.Uint32(head) == magic || binary.BigEndian.Uint32(head) == magic)
 }
 
-func parse(file string, data []byte) (*Image, error) {
-	im := &Image{file: file, data: data, order: binary.LittleEndian}
-	if len(data) < headerSize || !Is(data) {
+func parse(file string, from io.ReaderAt, size int64) (*Image, error) {
+	im := &Image{file: file, from: from, size: size, order: binary.LittleEndian}
+	header, err := im.bytes("header", 0, min(headerSize, size))
+	if err != nil {
+		return nil, err
+	}
+	if len(header) < headerSize || !Is(header) {
 		return nil, im.defect("header", 0, "magic 0xCAFEDADA is missing; a JDK keeps its image in lib/modules")
 	}
-	if binary.BigEndian.Uint32(data) == magic {
+	if binary.BigEndian.Uint32(header) == magic {
 		im.order = binary.BigEndian
 	}
-	if v := im.u4(4); v != version {
+	u4 := func(at int) uint32 { return im.order.Uint32(header[at:]) }
+	if v := u4(4); v != version {
 		return nil, im.defect("header", 4, fmt.Sprintf("version %d.%d; only 1.0 is known", v>>16, v&0xFFFF))
 	}
 	// In 64 bits no sum of these 32-bit sizes overflows.
-	length, attributes, strings := int64(im.u4(16)), int64(im.u4(20)), int64(im.u4(24))
-	content := headerSize + 8*length + attributes + strings
-	if content > int64(len(data)) {
-		return nil, im.defect("header", 16, fmt.Sprintf("index of %d bytes in a file of %d", content, len(data)))
+	length, attributes, strings := int64(u4(16)), int64(u4(20)), int64(u4(24))
+	im.content = headerSize + 8*length + attributes + strings
+	if im.content > size || im.content > maxIndex || length > maxResources {
+		return nil, im.defect("header", 16, fmt.Sprintf("index of %d resources and %d bytes in a file of %d", length, im.content, size))
 	}
-	offsets := headerSize + 4*int(length)
-	im.attrStart = offsets + 4*int(length)
-	im.attributes = data[im.attrStart : im.attrStart+int(attributes)]
-	im.strings = data[im.attrStart+int(attributes) : content]
-	im.content = int(content)
-	return im, im.index(data[offsets:im.attrStart])
+	index, err := im.bytes("index", headerSize, im.content-headerSize)
+	if err != nil {
+		return nil, err
+	}
+	im.attrStart = headerSize + 8*length
+	im.attributes = index[8*length : 8*length+attributes]
+	im.strings = index[8*length+attributes:]
+	return im, im.index(index[4*length : 8*length])
+}
+
+// bytes reads a part of the file.
+func (im *Image) bytes(structure string, at, size int64) ([]byte, error) {
+	data := make([]byte, size)
+	if _, err := im.from.ReadAt(data, at); err != nil {
+		return nil, im.defect(structure, at, err.Error())
+	}
+	return data, nil
 }
 
 // index lists what modules hold. The image also has an index of its packages under the
@@ -162,6 +197,9 @@ func (im *Image) index(offsets []byte) error {
 		r, err := im.resource(im.order.Uint32(offsets))
 		if err != nil {
 			return err
+		}
+		if im.names += len(r.module) + len(r.path); im.names > maxNames {
+			return im.defect("location", r.position, fmt.Sprintf("the names of the resources have more than %d bytes", maxNames))
 		}
 		if r.module != "" && r.module != "packages" && r.module != "modules" {
 			im.resources = append(im.resources, r)
@@ -186,8 +224,7 @@ func (im *Image) arrange() {
 }
 
 // Each calls fn for every resource of every module, in order of module and
-// path, until fn returns an error, which Each returns. data may lie in the
-// mapped file: fn must not change it, nor keep it beyond Close.
+// path, until fn returns an error, which Each returns.
 func (im *Image) Each(fn func(module, path string, data []byte) error) error {
 	for i := range im.resources {
 		r := &im.resources[i]
@@ -204,8 +241,7 @@ func (im *Image) Each(fn func(module, path string, data []byte) error) error {
 
 // Read returns the content of one resource, named like
 // /java.base/java/lang/String.class, with or without the first slash. The
-// error answers to [fs.ErrNotExist] where there is none. What [Image.Each]
-// says about data holds.
+// error answers to [fs.ErrNotExist] where there is none.
 func (im *Image) Read(name string) ([]byte, error) {
 	module, path, _ := strings.Cut(strings.TrimPrefix(name, "/"), "/")
 	at, found := slices.BinarySearchFunc(im.resources, module, func(r resource, module string) int {
@@ -302,9 +338,7 @@ func (im *Image) readExports(module string) map[string]bool {
 	return packages
 }
 
-func (im *Image) u4(pos int) uint32 { return im.order.Uint32(im.data[pos:]) }
-
-func (im *Image) defect(structure string, offset int, detail string) error {
+func (im *Image) defect(structure string, offset int64, detail string) error {
 	return &FormatError{File: im.file, Structure: structure, Offset: offset, Detail: detail}
 }
 
@@ -331,7 +365,7 @@ const (
 
 // resource is the name of a resource and the position of its content.
 type resource struct {
-	position                 int // of the record in the file, for messages
+	position                 int64 // of the record in the file, for messages
 	module                   string
 	path                     string    // without the module: java/lang/String.class
 	offset, compressed, size uint64    // compressed is 0 for content that lies as it is
@@ -340,7 +374,7 @@ type resource struct {
 
 // resource decodes the attribute record at the given offset.
 func (im *Image) resource(offset uint32) (resource, error) {
-	r := resource{position: im.attrStart + int(offset)}
+	r := resource{position: im.attrStart + int64(offset)}
 	var values [attrCount]uint64
 	pos := uint64(offset)
 	for count := 0; ; count++ {
@@ -406,9 +440,9 @@ const (
 	resourceHeaderSize = 29
 )
 
-// maxResource bounds what one resource may claim to unpack to. The largest in
-// a JDK, its root certificates and locale data included, has a few MB.
-const maxResource = 1 << 30
+// maxResource bounds the size of one resource. The largest in a JDK, its root
+// certificates and locale data included, has a few MB.
+const maxResource = 256 << 20
 
 // read returns the content of a resource, unpacked where it is compressed.
 func (im *Image) read(r *resource) ([]byte, error) {
@@ -419,14 +453,16 @@ func (im *Image) read(r *resource) ([]byte, error) {
 	if r.compressed != 0 {
 		stored = r.compressed
 	}
-	room := uint64(len(im.data) - im.content)
-	if r.offset > room || stored > room-r.offset {
-		return nil, im.defect("location", r.position, fmt.Sprintf("content of /%s/%s lies past the end of the file", r.module, r.path))
+	room := uint64(im.size - im.content)
+	if r.offset > room || stored > room-r.offset || stored > maxResource {
+		return nil, im.defect("location", r.position, fmt.Sprintf("content of /%s/%s lies past the end of the file, or has more than %d bytes", r.module, r.path, maxResource))
 	}
-	start := im.content + int(r.offset)
-	data := im.data[start : start+int(stored) : start+int(stored)]
+	start := im.content + int64(r.offset)
+	data, err := im.bytes("content", start, int64(stored))
+	if err != nil {
+		return nil, err
+	}
 	for r.compressed != 0 && len(data) >= resourceHeaderSize && im.order.Uint32(data) == resourceMagic {
-		var err error
 		if data, err = im.unpack(data, r, start); err != nil {
 			return nil, err
 		}
@@ -437,7 +473,7 @@ func (im *Image) read(r *resource) ([]byte, error) {
 	return data, nil
 }
 
-func (im *Image) unpack(data []byte, r *resource, start int) ([]byte, error) {
+func (im *Image) unpack(data []byte, r *resource, start int64) ([]byte, error) {
 	packed, size := im.order.Uint64(data[4:]), im.order.Uint64(data[12:])
 	method, _ := im.text(uint64(im.order.Uint32(data[20:])))
 	body := data[resourceHeaderSize:]

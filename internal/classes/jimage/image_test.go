@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -146,7 +147,7 @@ func TestDefects(t *testing.T) {
 		"header cut":       whole[:20],
 		"zip content lies": bytes.Replace(whole, []byte("\x78\x9c"), []byte("\xff\xff"), 1),
 	} {
-		im, err := parse("modules", data)
+		im, err := parse("modules", bytes.NewReader(data), int64(len(data)))
 		if err == nil {
 			err = im.Each(func(_, _ string, _ []byte) error { return nil })
 		}
@@ -157,12 +158,80 @@ func TestDefects(t *testing.T) {
 	}
 }
 
+// sparse is the beginning of a file that has nothing but zeros after it.
+type sparse []byte
+
+func (s sparse) ReadAt(data []byte, at int64) (int, error) {
+	clear(data)
+	if at < int64(len(s)) {
+		copy(data, s[at:])
+	}
+	return len(data), nil
+}
+
+// TestIndexesThatLie: what is declared is not allocated.
+func TestIndexesThatLie(t *testing.T) {
+	header := func(length, attributes, strings uint32) []byte {
+		b := binary.LittleEndian.AppendUint32(nil, magic)
+		for _, v := range []uint32{version, 0, length, length, attributes, strings} {
+			b = binary.LittleEndian.AppendUint32(b, v)
+		}
+		return b
+	}
+	const names = 65000
+	bomb := append(header(1<<13, 30, names+1), make([]byte, 8<<13)...)
+	record := []byte{attrModule<<3 | 3, 0, 0, 0, 0, attrParent<<3 | 3, 0, 0, 0, 0, attrBase<<3 | 3, 0, 0, 0, 0, 0}
+	bomb = append(append(bomb, record...), make([]byte, 30-len(record))...)
+	bomb = append(append(bomb, bytes.Repeat([]byte("a"), names)...), 0)
+	for name, tt := range map[string]struct {
+		begin []byte
+		size  int64
+	}{
+		"many resources": {header(0xF0000000, 0, 0), 32 << 30},
+		"large strings":  {header(1, 1, 0xF0000000), 32 << 30},
+		"names repeated": {bomb, int64(len(bomb))},
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := parse("modules", sparse(tt.begin), tt.size)
+		runtime.ReadMemStats(&after)
+		var format *FormatError
+		if took := after.TotalAlloc - before.TotalAlloc; !errors.As(err, &format) || took > 3*maxNames {
+			t.Errorf("%s: %v, %d bytes allocated; want a FormatError, and little", name, err, took)
+		}
+	}
+	im := &Image{from: sparse(nil), size: 1 << 40, order: binary.LittleEndian}
+	if data, err := im.read(&resource{size: maxResource + 1}); err == nil {
+		t.Errorf("a resource of %d bytes was read", len(data))
+	}
+}
+
+// TestImageCutShort: a file that its owner cuts off while it is open causes an error.
+func TestImageCutShort(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "modules")
+	if err := os.WriteFile(path, build(t, binary.LittleEndian, sample), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	im, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = im.Close() }()
+	if err := os.Truncate(path, 0); err != nil {
+		t.Fatal(err)
+	}
+	var format *FormatError
+	if data, err := im.Read("java.base/java/lang/String.class"); !errors.As(err, &format) {
+		t.Errorf("%q, %v; want a FormatError", data, err)
+	}
+}
+
 // FuzzImage holds that a damaged image gives content or a typed error.
 func FuzzImage(f *testing.F) {
 	f.Add(build(f, binary.LittleEndian, sample), "java.base/java/lang/String.class")
 	f.Add(build(f, binary.BigEndian, sample[:1]), "java.base/x")
 	f.Fuzz(func(t *testing.T, data []byte, name string) {
-		im, err := parse("modules", data)
+		im, err := parse("modules", bytes.NewReader(data), int64(len(data)))
 		if err == nil {
 			err = im.Each(func(_, _ string, _ []byte) error { return nil })
 			if _, readErr := im.Read(name); err == nil && readErr != nil && !errors.Is(readErr, fs.ErrNotExist) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,47 +18,76 @@ var bootJars = []string{"rt.jar", "jsse.jar", "jce.jar", "charsets.jar", "jfr.ja
 // jarModule stands for the module of all classes of JDK 8, which has no modules.
 const jarModule = "java.base"
 
+// maxJar and maxDirectory bound a jar and its directory. Those of the largest have 66 MB and 2 MB.
+const (
+	maxJar       = 1 << 30
+	maxDirectory = 64 << 20
+)
+
 // openJars opens the jars of JDK 8, given the path of rt.jar.
-func openJars(path string) (*Image, error) {
+func openJars(path string, open opener) (*Image, error) {
 	im := &Image{file: path}
-	for i, name := range bootJars {
-		jar, err := openJar(filepath.Join(filepath.Dir(path), name))
-		if err != nil {
-			if i > 0 && errors.Is(err, os.ErrNotExist) {
-				continue
-			}
-			_ = im.closeJars() // the other error is the one to report
-			return nil, err
+	var files []*os.File
+	im.close = func() (err error) {
+		for _, file := range files {
+			err = errors.Join(err, file.Close())
 		}
-		im.jars = append(im.jars, jar)
-		for _, entry := range jar.File {
-			if strings.HasSuffix(entry.Name, ".class") {
-				im.resources = append(im.resources, resource{module: jarModule, path: entry.Name, entry: entry})
-			}
+		files = nil
+		return err
+	}
+	for i, name := range bootJars {
+		file, err := open(filepath.Join(filepath.Dir(path), name))
+		if i > 0 && errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err == nil {
+			files = append(files, file)
+			err = im.addJar(file)
+		}
+		if err != nil {
+			_ = im.Close() // the other error is the one to report
+			return nil, err
 		}
 	}
 	im.arrange()
 	return im, nil
 }
 
-func openJar(path string) (*zip.ReadCloser, error) {
-	if info, err := os.Stat(path); err != nil {
-		return nil, err
-	} else if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s: not a regular file", path)
+func (im *Image) addJar(file *os.File) error {
+	info, err := file.Stat()
+	if err != nil {
+		return err
 	}
-	return zip.OpenReader(path)
+	if !info.Mode().IsRegular() || info.Size() > maxJar {
+		return fmt.Errorf("%s: not a regular file, or too large", file.Name())
+	}
+	limited := &limitedReader{from: file, left: maxDirectory}
+	jar, err := zip.NewReader(limited, info.Size())
+	if err != nil {
+		return err
+	}
+	limited.left = math.MaxInt64 // for the classes, each of which is bounded
+	for _, entry := range jar.File {
+		if strings.HasSuffix(entry.Name, ".class") {
+			im.resources = append(im.resources, resource{module: jarModule, path: entry.Name, entry: entry})
+		}
+	}
+	return nil
 }
 
-func (im *Image) closeJars() (err error) {
-	if im == nil {
-		return nil
+// A limitedReader reads a number of bytes, then fails.
+type limitedReader struct {
+	from io.ReaderAt
+	left int64
+}
+
+func (l *limitedReader) ReadAt(data []byte, at int64) (int, error) {
+	if l.left < math.MaxInt64 { // while the directory is read, by one goroutine
+		if l.left -= int64(len(data)); l.left < 0 {
+			return 0, fmt.Errorf("its directory has more than %d bytes", maxDirectory)
+		}
 	}
-	for _, jar := range im.jars {
-		err = errors.Join(err, jar.Close())
-	}
-	im.jars = nil
-	return err
+	return l.from.ReadAt(data, at)
 }
 
 // maxClass bounds what one class may claim to unpack to.

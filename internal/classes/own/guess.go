@@ -5,11 +5,9 @@ import (
 	"io/fs"
 	"maps"
 	"net/url"
-	"os"
 	"path"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/classes/archive"
@@ -24,6 +22,7 @@ const (
 	mostFiles   = 100_000 // in the folders of classes
 	deepest     = 24      // folders in folders
 	mostWebApps = 200
+	largestJar  = 16 << 30 // of which only the directory is read
 )
 
 // Guess guesses which packages are a program's own. It reads the directories of the jars and folders
@@ -130,20 +129,17 @@ func (g *guess) list(folder string, most int) (names []string) {
 		return nil
 	}
 	defer func() { _ = root.Close() }()
-	file, err := root.Open(".")
-	if err != nil {
-		return nil
+	entries, _ := root.List(most) // those before a failure count
+	for _, entry := range entries {
+		names = append(names, entry.Name())
 	}
-	defer func() { _ = file.Close() }()
-	names, _ = file.Readdirnames(most) // those before a failure count
-	slices.Sort(names)
 	return names
 }
 
 // readJar reads the directory of a jar, and returns the entries of the class path that its manifest
 // adds.
 func (g *guess) readJar(name string) (more []string) {
-	file, err := g.host.OpenNamed(g.jvm, name)
+	file, err := g.host.OpenFile(g.jvm, name, largestJar)
 	if err != nil {
 		return nil
 	}
@@ -257,7 +253,7 @@ func (g *guess) addFolder(name, from string) {
 	defer func() { _ = folder.Close() }()
 	packages := make(map[string]bool) // false if the first class of a folder is of another package
 	// A folder that cannot be read is left out.
-	_ = fs.WalkDir(folder.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
+	_ = fs.WalkDir(folder, ".", func(name string, entry fs.DirEntry, err error) error {
 		switch g.files--; {
 		case g.files < 0:
 			return fs.SkipAll
@@ -276,9 +272,9 @@ func (g *guess) addFolder(name, from string) {
 
 // isClass reports whether a file has the class that its path names. The working directory may be on
 // a class path with folders that only contain other programs.
-func isClass(folder *os.Root, name string) bool {
+func isClass(folder fs.FS, name string) bool {
 	const largest = 16 << 20
-	file, err := folder.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may have become a pipe
+	file, err := folder.Open(name)
 	if err != nil {
 		return false
 	}

@@ -6,6 +6,12 @@ package asuser
 
 import "os"
 
+// A User is what a thread becomes: a user with a group and supplementary groups.
+type User struct {
+	UID, GID uint32
+	Groups   []uint32
+}
+
 // MayBecome reports whether this process is, or can become, a user.
 func MayBecome(uid, gid uint32) bool {
 	return os.Geteuid() == 0 || IsSelf(uid, gid)

@@ -154,7 +154,7 @@ var (
 	ErrReadOnlyTmp = errors.New("its /tmp is read-only")
 	ErrGone        = errors.New("it has ended")
 	ErrTimeout     = errors.New("it did not answer in time")
-	ErrImpostor    = errors.New("another process listens on its attach socket")
+	ErrImpostor    = errors.New("something else has the name of its attach socket")
 	ErrCommand     = errors.New("the command failed")
 	ErrAgent       = errors.New("the agent did not start")
 	ErrTooLong     = errors.New("the command is too long")

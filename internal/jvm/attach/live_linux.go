@@ -41,11 +41,11 @@ func newLive(host process.Host, jvm *process.JVM) (*live, error) {
 		l.close()
 		return nil, &Error{PID: jvm.PID, Kind: ErrGone, Detail: "sonde ps lists the running JVMs"}
 	}
-	if l.tmp, err = host.OpenInside(jvm.PID, "/tmp", unix.O_PATH|unix.O_DIRECTORY); err != nil {
+	if l.tmp, err = host.OpenDirectory(jvm.PID, "/tmp"); err != nil {
 		l.close()
 		return nil, &Error{PID: jvm.PID, Kind: ErrDisabled, Detail: "its /tmp cannot be opened; provide a /tmp that its user can write to", Cause: err}
 	}
-	l.working, _ = host.OpenWorking(jvm.PID, ".", unix.O_PATH|unix.O_DIRECTORY) // used only if a file in /tmp is in the way
+	l.working, _ = host.OpenWorking(jvm.PID) // used only if a file in /tmp is in the way
 	return l, nil
 }
 
@@ -78,14 +78,17 @@ func (l *live) started() bool {
 func (l *live) dial() (conn net.Conn, err error) {
 	// Through the handle of the directory, the name is short enough for a socket and refers to the JVM's
 	// /tmp even if its process has ended.
-	address := &unix.SockaddrUnix{Name: fmt.Sprintf("/proc/self/fd/%d/.java_pid%d", l.tmp.Fd(), l.jvm.NamespacePID)}
+	address := &unix.SockaddrUnix{Name: fmt.Sprintf("/proc/self/fd/%d/%s", l.tmp.Fd(), l.socketName())}
+	if err := l.checkSocket(); err != nil {
+		return nil, err
+	}
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
 		return nil, os.NewSyscallError("socket", err)
 	}
 	file := os.NewFile(uintptr(fd), "attach socket")
 	defer func() { _ = file.Close() }() // FileConn has a copy
-	err = asuser.As(l.jvm.UID, l.jvm.GID, func() error { return unix.Connect(fd, address) })
+	err = asuser.As(l.jvm.Identity(), func() error { return unix.Connect(fd, address) })
 	switch {
 	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ECONNREFUSED), errors.Is(err, unix.EAGAIN):
 		return nil, errNoListener
@@ -100,6 +103,19 @@ func (l *live) dial() (conn net.Conn, err error) {
 	return net.FileConn(file)
 }
 
+// checkSocket fails if something else has the name of the socket: the JVM could not listen, and a link could lead to a
+// socket of another process.
+func (l *live) checkSocket() error {
+	var stat unix.Stat_t
+	err := unix.Fstatat(int(l.tmp.Fd()), l.socketName(), &stat, unix.AT_SYMLINK_NOFOLLOW)
+	if err == nil && stat.Mode&unix.S_IFMT != unix.S_IFSOCK {
+		return l.fail(ErrImpostor, fmt.Sprintf("/tmp/%s of user %d is not a socket; remove that file", l.socketName(), stat.Uid), nil)
+	}
+	return nil
+}
+
+func (l *live) socketName() string { return fmt.Sprintf(".java_pid%d", l.jvm.NamespacePID) }
+
 // checkPeer asks the kernel who listens, because anyone can create a socket with the JVM's name in /tmp.
 func (l *live) checkPeer(fd int) error {
 	peer, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
@@ -107,8 +123,8 @@ func (l *live) checkPeer(fd int) error {
 		return os.NewSyscallError("getsockopt", err)
 	}
 	if int(peer.Pid) != l.jvm.PID || peer.Uid != l.jvm.UID {
-		return l.fail(ErrImpostor, fmt.Sprintf("process %d of user %d owns /tmp/.java_pid%d; remove that file",
-			peer.Pid, peer.Uid, l.jvm.NamespacePID), nil)
+		return l.fail(ErrImpostor, fmt.Sprintf("process %d of user %d owns /tmp/%s; remove that file",
+			peer.Pid, peer.Uid, l.socketName()), nil)
 	}
 	return nil
 }
@@ -186,7 +202,7 @@ func (l *live) leaveNote() (withdraw func(), err error) {
 // create creates an empty file, which must not exist.
 func (l *live) create(directory *os.File, name string) (remove func(), err error) {
 	at := int(directory.Fd())
-	err = asuser.As(l.jvm.UID, l.jvm.GID, func() error {
+	err = asuser.As(l.jvm.Identity(), func() error {
 		fd, err := unix.Openat(at, name, unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0o600)
 		if err != nil {
 			return err
@@ -198,7 +214,7 @@ func (l *live) create(directory *os.File, name string) (remove func(), err error
 	}
 	return func() {
 		// Nothing can be done about an error.
-		_ = asuser.As(l.jvm.UID, l.jvm.GID, func() error { return unix.Unlinkat(at, name, 0) })
+		_ = asuser.As(l.jvm.Identity(), func() error { return unix.Unlinkat(at, name, 0) })
 	}, nil
 }
 

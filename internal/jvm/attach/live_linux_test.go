@@ -307,6 +307,30 @@ func TestImpostor(t *testing.T) {
 	}
 }
 
+// TestNoSocket: something of the socket's name that is none is named at once.
+func TestNoSocket(t *testing.T) {
+	jdk := jvmtest.Need(t, jvmtest.Supported[0])
+	jvm := start(t, jdk, nil)
+	name := fmt.Sprintf("/tmp/.java_pid%d", jvm.PID)
+	for what, create := range map[string]func() error{
+		"a dangling link":  func() error { return os.Symlink("/nonexistent", name) },
+		"a pipe":           func() error { return syscall.Mkfifo(name, 0o600) },
+		"a file":           func() error { return os.WriteFile(name, nil, 0o600) },
+		"a link to a sock": func() error { return os.Symlink("/run/other.sock", name) },
+	} {
+		if err := create(); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Open(t.Context(), jvm.PID)
+		if !errors.Is(err, ErrImpostor) || !strings.Contains(err.Error(), "is not a socket; remove that file") {
+			t.Errorf("%s: %v, want %v", what, err, ErrImpostor)
+		}
+		if err := os.Remove(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // agentJar compiles a tiny agent that prints a line, or throws if its option says so.
 func agentJar(t *testing.T, jdk jvmtest.JDK) string {
 	t.Helper()

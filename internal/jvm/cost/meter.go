@@ -37,7 +37,7 @@ type Meter struct {
 // Watch prepares to read. It does not fail: readings say what is not known.
 func Watch(jvm *process.JVM) *Meter {
 	m := &Meter{host: process.Local, jvm: jvm}
-	m.counters, _ = m.host.OpenCounters(jvm.PID) // it stays readable when somebody clears /tmp
+	m.counters, _ = m.host.OpenCounters(jvm) // it stays readable when somebody clears /tmp
 	return m
 }
 

@@ -101,7 +101,7 @@ func optionVariables(environment []string) map[string]string {
 
 // place describes a directory of a process and the file system that holds it.
 func (h host) place(pid int, name string) Place {
-	dir, err := h.OpenInside(pid, name, unix.O_RDONLY|unix.O_DIRECTORY)
+	dir, err := h.OpenDirectory(pid, name)
 	if err != nil {
 		return Place{}
 	}

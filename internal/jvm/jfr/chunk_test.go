@@ -25,7 +25,7 @@ func samplesOf(t *testing.T, data []byte) Batch {
 	if err := os.WriteFile(filepath.Join(dir, "chunk.jfr"), data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f := Follow(dir)
+	f := Follow(os.DirFS(dir))
 	defer f.Close()
 	b, err := f.Poll()
 	if err != nil {
@@ -231,7 +231,7 @@ func TestDamageInTheMiddle(t *testing.T) {
 		c := startChunk(t, dir, "2026_01_01_00_00_00.jfr")
 		c.w.sample(10, 1)
 		c.flush(2)
-		f := Follow(dir)
+		f := Follow(os.DirFS(dir))
 		defer f.Close()
 		wantTicks(t, f, "of the first flush", 10)
 		c.w.sample(20, 1)

@@ -2,16 +2,13 @@ package jfr
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
+	"maps"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -24,16 +21,24 @@ type Batch struct {
 // A Follower reads the samples of a repository while the JVM writes it. It never changes
 // anything there. It is not safe for concurrent use.
 type Follower struct {
-	dir   string
+	dir   fs.FS
 	since time.Time
 
 	seen  bool                 // the directory was there
 	files map[string]*liveFile // by name, including those read to their end
 }
 
-// Follow follows the chunks in the repository directory of one JVM, which the recorder has
+// The directory belongs to the user of the JVM, who may put any files into it. A JVM writes one
+// file at a time.
+const (
+	mostNames = 10_000
+	mostOpen  = 4         // files that are not read to their end
+	mostNew   = 128 << 20 // bytes of a file that are read at once
+)
+
+// Follow follows the chunks in the repository of one JVM, which the recorder has
 // named by a time and the process. Nothing is read before the first Poll.
-func Follow(dir string) *Follower {
+func Follow(dir fs.FS) *Follower {
 	return &Follower{dir: dir, files: map[string]*liveFile{}}
 }
 
@@ -46,21 +51,42 @@ func (f *Follower) Since(t time.Time) { f.since = t }
 // only if it never existed, because the JVM removes it when it exits.
 func (f *Follower) Poll() (Batch, error) {
 	var out Batch
-	if err := f.list(); err != nil {
+	there, err := f.list()
+	if err != nil {
 		return out, err
 	}
-	open := make([]*liveFile, 0, len(f.files))
-	for _, file := range f.files {
-		if file.open != nil {
-			open = append(open, file)
+	names := slices.Collect(maps.Keys(there))
+	open := 0
+	for name, file := range f.files {
+		switch {
+		case file.open != nil: // a chunk that the JVM drops can still be read
+			names = append(names, name)
+			open++
+		case there[name] == "":
+			delete(f.files, name)
 		}
 	}
-	slices.SortFunc(open, func(a, b *liveFile) int { return cmp.Compare(a.name, b.name) })
+	slices.Sort(names)
 	var failed error
-	for _, file := range open {
+	for _, name := range slices.Compact(names) {
+		file := f.files[name]
+		if file == nil && open < mostOpen {
+			if file, err = f.open(name, there[name]); err != nil {
+				return out, err
+			}
+			if file != nil {
+				open++
+			}
+		}
+		if file == nil || file.open == nil {
+			continue
+		}
 		if err := file.poll(f, &out); err != nil {
 			file.close()
-			failed = errors.Join(failed, fmt.Errorf("reading flight recording %s: %w", filepath.Join(f.dir, file.name), err))
+			failed = errors.Join(failed, fmt.Errorf("reading flight recording %s: %w", name, err))
+		}
+		if file.open == nil {
+			open--
 		}
 	}
 	return out, failed
@@ -74,50 +100,68 @@ func (f *Follower) Close() error {
 	return nil
 }
 
-// list opens the new files of the directory and forgets names that are gone. An open file is
-// kept although its name may be gone, so that a chunk which the JVM drops can still be read.
-func (f *Follower) list() error {
-	entries, err := os.ReadDir(f.dir)
+// list returns the names of the files in the directory by the names that they have when they are complete.
+func (f *Follower) list() (there map[string]string, err error) {
+	entries, err := readDir(f.dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && f.seen:
 		entries = nil
 	case err != nil:
-		return fmt.Errorf("following flight recordings: %w", err)
+		return nil, fmt.Errorf("following flight recordings: %w", err)
 	}
 	f.seen = true
-	there := map[string]bool{}
+	there = make(map[string]string)
 	for _, entry := range entries {
 		// A file may have another name while it is being written.
 		name := strings.TrimSuffix(entry.Name(), ".part")
-		if !strings.HasSuffix(name, ".jfr") || !entry.Type().IsRegular() {
-			continue // opening a pipe, which anyone may create there, would block for ever
-		}
-		there[name] = true
-		if f.files[name] != nil {
-			continue
-		}
-		// It may have become a pipe or a link since.
-		file, err := os.OpenFile(filepath.Join(f.dir, entry.Name()), os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			continue // removed or renamed meanwhile
-		case err != nil:
-			return fmt.Errorf("following flight recordings: %w", err)
-		}
-		f.files[name] = &liveFile{name: name, open: file}
-	}
-	for name, file := range f.files {
-		if file.open == nil && !there[name] {
-			delete(f.files, name)
+		if strings.HasSuffix(name, ".jfr") && entry.Type().IsRegular() {
+			there[name] = entry.Name()
 		}
 	}
-	return nil
+	return there, nil
+}
+
+func readDir(dir fs.FS) ([]fs.DirEntry, error) {
+	file, err := dir.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	entries, err := file.(fs.ReadDirFile).ReadDir(mostNames)
+	if errors.Is(err, io.EOF) { // it is empty
+		err = nil
+	}
+	return entries, err
+}
+
+// open opens a new file; nil if it was removed or renamed meanwhile.
+func (f *Follower) open(name, now string) (*liveFile, error) {
+	opened, err := f.dir.Open(now)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("following flight recordings: %w", err)
+	}
+	file, is := opened.(contents)
+	if !is {
+		_ = opened.Close()
+		return nil, fmt.Errorf("following flight recordings: %s is not a file", name)
+	}
+	f.files[name] = &liveFile{name: name, open: file}
+	return f.files[name], nil
+}
+
+// contents are those of an open file.
+type contents interface {
+	fs.File
+	io.ReaderAt
 }
 
 // A liveFile is a chunk that the JVM may be writing.
 type liveFile struct {
 	name  string
-	open  *os.File // nil once everything was read, or if nothing can be
+	open  contents // nil once everything was read, or if nothing can be
 	chunk *chunk
 	read  int64 // number of bytes read
 }
@@ -161,7 +205,7 @@ func (l *liveFile) poll(f *Follower, out *Batch) error {
 	if err := l.advance(); err != nil {
 		return err
 	}
-	if h.finished() {
+	if h.finished() && l.chunk != nil {
 		l.chunk.finish()
 		l.close()
 	}
@@ -185,6 +229,11 @@ func (l *liveFile) advance() error {
 		}
 		l.chunk.lose(Truncated, info.Size(), size-info.Size(), "the file ends before its chunk")
 		size, cut = max(l.read, info.Size()), true
+	}
+	if size-l.read > mostNew {
+		l.chunk.lose(TooLarge, l.read, size-l.read, fmt.Sprintf("more than the %d MiB that are read at once", mostNew>>20))
+		l.close()
+		return nil
 	}
 	data := make([]byte, size-l.read)
 	n, err := l.open.ReadAt(data, l.read)

@@ -91,7 +91,7 @@ func wantTicks(t *testing.T, f *Follower, when string, want ...int64) {
 
 func TestFollowingAChunkFlushByFlush(t *testing.T) {
 	dir := t.TempDir()
-	f := Follow(dir)
+	f := Follow(os.DirFS(dir))
 	defer f.Close()
 	wantTicks(t, f, "in an empty repository")
 	c := startChunk(t, dir, "2026_01_01_00_00_00.jfr")
@@ -122,7 +122,7 @@ func TestFollowingAChunkFlushByFlush(t *testing.T) {
 
 func TestFollowingWhatIsRemoved(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "repository")
-	f := Follow(dir)
+	f := Follow(os.DirFS(dir))
 	defer f.Close()
 	if _, err := f.Poll(); !errors.Is(err, fs.ErrNotExist) {
 		t.Fatalf("polling a repository that is not there: %v, want %v", err, fs.ErrNotExist)
@@ -157,7 +157,7 @@ func TestFollowingSince(t *testing.T) {
 	c.w.sample(20, 1)
 	c.w.sample(30, 1)
 	c.flush(2)
-	f := Follow(dir)
+	f := Follow(os.DirFS(dir))
 	defer f.Close()
 	f.Since(time.Unix(0, testNanos+30*100))
 	wantTicks(t, f, "since the third", 30)
@@ -172,7 +172,7 @@ func TestFollowingStacksThatComeLate(t *testing.T) {
 	c.w.metadata(syntheticClasses)
 	c.w.header(int64(len(c.w.b)), 0, c.metadata, 2)
 	c.save()
-	f := Follow(dir)
+	f := Follow(os.DirFS(dir))
 	defer f.Close()
 	wantTicks(t, f, "whose stack is not there yet")
 	c.flush(3)
@@ -188,7 +188,7 @@ func TestFollowingOtherVersions(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "hs_err.jfr"), make([]byte, 100), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f := Follow(dir)
+	f := Follow(os.DirFS(dir))
 	defer f.Close()
 	b, err := f.Poll()
 	if err != nil || len(b.Losses) != 2 || b.Losses[0].Defect != OtherVersion || b.Losses[1].Defect != Corrupt {
@@ -196,6 +196,35 @@ func TestFollowingOtherVersions(t *testing.T) {
 	}
 	if b, err = f.Poll(); err != nil || len(b.Losses) != 0 {
 		t.Errorf("said again: %v, error %v", b.Losses, err)
+	}
+}
+
+// TestFollowingHostileFiles: what a header declares is not allocated, and few files are open.
+func TestFollowingHostileFiles(t *testing.T) {
+	dir := t.TempDir()
+	large := startChunk(t, dir, "2026_01_01_00_00_00.jfr")
+	large.w.header(1<<40, headerSize, headerSize, 2)
+	large.save()
+	if err := os.Truncate(large.path, 1<<40); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 5 * mostOpen {
+		startChunk(t, dir, fmt.Sprintf("2026_01_01_00_00_%02d.jfr", i+1))
+	}
+	f := Follow(os.DirFS(dir))
+	defer f.Close()
+	b, err := f.Poll()
+	if err != nil || len(b.Losses) != 1 || b.Losses[0].Defect != TooLarge {
+		t.Errorf("losses %v, error %v; want one that is too large", b.Losses, err)
+	}
+	open := 0
+	for _, file := range f.files {
+		if file.open != nil {
+			open++
+		}
+	}
+	if open != mostOpen {
+		t.Errorf("%d files are open, want %d", open, mostOpen)
 	}
 }
 
@@ -250,7 +279,7 @@ func TestFollowingAJVM(t *testing.T) {
 			if err != nil || len(repositories) != 1 {
 				t.Fatalf("repositories %v, error %v; want one", repositories, err)
 			}
-			f := Follow(repositories[0])
+			f := Follow(os.DirFS(repositories[0]))
 			defer f.Close()
 			seen := followThroughDumps(t, jdk, program, f, filepath.Join(dir, "dumped.jfr"))
 			data, err := os.ReadFile(filepath.Join(dir, "dumped.jfr"))

@@ -116,6 +116,7 @@ const (
 	Unresolved   Defect = "unresolved"              // an event refers to a stack or thread that the chunk does not hold
 	LostByJVM    Defect = "lost by the JVM"         // the JVM reports that it had no room for events
 	LostSamples  Defect = "samples lost by the JVM" // the same for samples of processor time
+	TooLarge     Defect = "too large"               // there is more than is read at once
 	OtherVersion Defect = "of another version"      // the chunk has a version that is not read
 )
 

@@ -3,8 +3,9 @@ package process
 import (
 	"errors"
 	"fmt"
-	"io"
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -13,32 +14,51 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/sonde-jvm/sonde/internal/jvm/asuser"
 )
 
-// OpenInside opens a path as a process sees it. Symbolic links, including absolute ones, cannot lead
-// outside the process's own root.
-func (h Host) OpenInside(pid int, name string, flags int) (*os.File, error) {
-	return openBelow(h.Path(pid, "root"), strings.TrimPrefix(name, "/"), flags)
+// OpenDirectory returns a handle of a directory as a process sees it, by which other names can be reached but nothing
+// can be read. Symbolic links, including absolute ones, cannot lead outside the process's own root.
+func (h Host) OpenDirectory(pid int, name string) (*os.File, error) {
+	return openBelow(h.Path(pid, "root"), name, unix.O_PATH|unix.O_DIRECTORY)
 }
 
-// OpenWorking is OpenInside for a path below the process's working directory.
-func (h Host) OpenWorking(pid int, name string, flags int) (*os.File, error) {
-	return openBelow(h.Path(pid, "cwd"), name, flags)
+// OpenWorking is OpenDirectory for the working directory of a process.
+func (h Host) OpenWorking(pid int) (*os.File, error) {
+	return openBelow(h.Path(pid, "cwd"), ".", unix.O_PATH|unix.O_DIRECTORY)
 }
 
 func openBelow(root, name string, flags int) (*os.File, error) {
-	full := filepath.Join(root, name)
-	dir, err := unix.Open(root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	dir, err := openPath(root)
 	if err != nil {
-		return nil, &os.PathError{Op: "open", Path: root, Err: err}
+		return nil, err
 	}
-	defer func() { _ = unix.Close(dir) }()
+	defer func() { _ = dir.Close() }()
+	return openAt(dir, name, flags)
+}
+
+// openPath opens a directory of ours, or one that the kernel names in /proc.
+func openPath(name string) (*os.File, error) {
+	fd, err := unix.Open(name, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: name, Err: err}
+	}
+	return os.NewFile(uintptr(fd), name), nil
+}
+
+// openAt opens a path below a directory, which is the root directory for its links.
+func openAt(dir *os.File, name string, flags int) (*os.File, error) {
+	full := filepath.Join(dir.Name(), name)
+	if name = strings.TrimLeft(name, "/"); name == "" {
+		name = "."
+	}
 	how := &unix.OpenHow{Flags: uint64(flags | unix.O_CLOEXEC), Resolve: unix.RESOLVE_IN_ROOT}
-	fd, err := unix.Openat2(dir, name, how)
+	fd, err := unix.Openat2(int(dir.Fd()), name, how)
 	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) {
 		// Before Linux 5.6, and in sandboxes without this call: if no symbolic link is followed,
 		// the path cannot lead outside.
-		fd, err = openPlainly(dir, name, flags)
+		fd, err = openPlainly(int(dir.Fd()), name, flags)
 	}
 	if err != nil {
 		return nil, &os.PathError{Op: "open", Path: full, Err: err}
@@ -73,20 +93,72 @@ func openPlainly(dir int, name string, flags int) (int, error) {
 	return at, nil
 }
 
-// readSmall reads a file that someone else has named: only a plain file of limited size, which never
-// blocks.
-func readSmall(open func(flags int) (*os.File, error)) ([]byte, error) {
-	const limit = 1 << 20
-	file, err := openPlain(open, unix.O_RDONLY, nil)
-	if err != nil {
-		return nil, err
+// as calls fn with the rights of a JVM's user if this process is root, who could open anything.
+func (j *JVM) as(fn func() error) error {
+	if os.Geteuid() != 0 {
+		return fn()
 	}
-	defer func() { _ = file.Close() }()
-	data, err := io.ReadAll(io.LimitReader(file, limit+1))
-	if err == nil && len(data) > limit {
-		err = fmt.Errorf("%s: larger than %d bytes", file.Name(), limit)
+	return asuser.As(j.Identity(), fn)
+}
+
+// inside calls open with a directory and a path below it for a name that a JVM's user has chosen.
+func (h Host) inside(j *JVM, name string, open func(dir *os.File, name string) error) error {
+	below := func(root, name string) error {
+		dir, err := openPath(h.Path(j.PID, root)) // only root may follow this link for every process
+		if err != nil {
+			return err
+		}
+		defer func() { _ = dir.Close() }()
+		return open(dir, name)
 	}
-	return data, err
+	if path.IsAbs(name) {
+		return below("root", name)
+	}
+	if working, err := os.Readlink(h.Path(j.PID, "cwd")); err == nil {
+		// In a chroot, this is not the path that the process sees.
+		if err := below("root", path.Join(working, name)); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return below("cwd", name)
+}
+
+// openPlainInside opens a plain file as a JVM sees it and with the rights of its user, if judge accepts it. Flags are as
+// in OpenPlain.
+func (h Host) openPlainInside(j *JVM, name string, flags int, judge Judge) (file *os.File, err error) {
+	err = h.inside(j, name, func(dir *os.File, name string) error {
+		return j.as(func() (err error) {
+			file, err = openPlain(func(how int) (*os.File, error) { return openAt(dir, name, how|flags&unix.O_NOFOLLOW) }, flags, judge)
+			return err
+		})
+	})
+	return file, err
+}
+
+func (h Host) openFolder(j *JVM, name string) (dir *os.File, err error) {
+	err = h.inside(j, name, func(root *os.File, name string) error {
+		return j.as(func() (err error) {
+			dir, err = openAt(root, name, unix.O_PATH|unix.O_DIRECTORY)
+			return err
+		})
+	})
+	return dir, err
+}
+
+func (f *Folder) open(name string) (file *os.File, err error) {
+	err = f.jvm.as(func() (err error) {
+		place, err := openAt(f.dir, name, unix.O_PATH)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = place.Close() }()
+		if info, err := place.Stat(); err != nil || !info.Mode().IsRegular() && !info.IsDir() {
+			return errors.Join(err, fmt.Errorf("%s: %w", place.Name(), ErrNotPlain))
+		}
+		file, err = reopen(place, unix.O_RDONLY)
+		return err
+	})
+	return file, err
 }
 
 // OpenPlain opens a plain file that someone else has named, if judge accepts it. Flags are O_RDONLY
@@ -99,9 +171,11 @@ func OpenPlain(name string, flags int, judge Judge) (*os.File, error) {
 
 // OpenMapped opens a file that a JVM shares memory with, for reading or with O_RDWR. The name is only
 // a hint: it must lead to that file. The file belongs to the JVM's user, or to root if the program
-// has dropped root privileges since.
+// has dropped root privileges since; so it is opened with our own rights, not with those of the user.
 func (h Host) OpenMapped(j *JVM, name string, flags int) (*os.File, error) {
-	file, err := h.openPlainInside(j.PID, name, flags|unix.O_NOFOLLOW, func(_ os.FileInfo, owner uint32) error {
+	file, err := openPlain(func(how int) (*os.File, error) {
+		return openBelow(h.Path(j.PID, "root"), name, how|unix.O_NOFOLLOW)
+	}, flags, func(_ os.FileInfo, owner uint32) error {
 		if owner != j.UID && owner != 0 {
 			return ErrForeign
 		}
@@ -142,7 +216,11 @@ func openPlain(open func(flags int) (*os.File, error), flags int, judge Judge) (
 			return nil, fmt.Errorf("%s: %w", place.Name(), err)
 		}
 	}
-	mode := flags & unix.O_ACCMODE
+	return reopen(place, flags&unix.O_ACCMODE)
+}
+
+// reopen opens the file of a handle. It does not block, even if another process has a lease on the file.
+func reopen(place *os.File, mode int) (*os.File, error) {
 	fd, err := unix.Open(fmt.Sprintf("/proc/self/fd/%d", place.Fd()), mode|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, &os.PathError{Op: "open", Path: place.Name(), Err: err}

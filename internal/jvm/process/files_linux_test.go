@@ -3,12 +3,14 @@ package process
 import (
 	"cmp"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
 	"syscall"
 	"testing"
 
+	"github.com/sonde-jvm/sonde/internal/jvmtest"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 	"github.com/sonde-jvm/sonde/internal/wire/arena/arenatest"
 )
@@ -102,7 +104,9 @@ func TestOpenMappedOfAnotherUser(t *testing.T) {
 
 func TestOpenFolder(t *testing.T) {
 	dir := t.TempDir()
-	if err := errors.Join(os.WriteFile(filepath.Join(dir, "inside"), nil, 0o600), os.Symlink("/etc/passwd", filepath.Join(dir, "outside"))); err != nil {
+	err := errors.Join(os.WriteFile(filepath.Join(dir, "inside"), []byte("x"), 0o600), os.Symlink("/etc/passwd", filepath.Join(dir, "outside")),
+		os.Symlink("inside", filepath.Join(dir, "link")), syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600))
+	if err != nil {
 		t.Fatal(err)
 	}
 	t.Chdir(filepath.Dir(dir))
@@ -111,12 +115,19 @@ func TestOpenFolder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := folder.Stat("inside"); err != nil {
-			t.Errorf("%s: %v", name, err)
+		for inner, want := range map[string]error{
+			"inside": nil, "link": nil, ".": nil, "outside": fs.ErrNotExist, "pipe": ErrNotPlain, "..": fs.ErrInvalid, "/etc/passwd": fs.ErrInvalid,
+		} {
+			file, err := folder.Open(inner)
+			if !errors.Is(err, want) {
+				t.Errorf("%s in %s: %v, want %v", inner, name, err, want)
+			}
+			if err == nil {
+				_ = file.Close()
+			}
 		}
-		if file, err := folder.Open("outside"); err == nil {
-			_ = file.Close()
-			t.Errorf("%s: a link leads out of the folder", name)
+		if entries, err := folder.List(3); err != nil || len(entries) != 3 {
+			t.Errorf("%s: %v, %v; want three entries", name, entries, err)
 		}
 		_ = folder.Close()
 	}
@@ -126,20 +137,22 @@ func TestOpenFolder(t *testing.T) {
 	}
 }
 
-func TestOpenNamed(t *testing.T) {
+func TestOpenFile(t *testing.T) {
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
-	err := errors.Join(os.WriteFile(in("pack"), []byte("x"), 0o600), os.WriteFile(in("empty"), nil, 0o600),
+	err := errors.Join(os.WriteFile(in("pack"), []byte("x"), 0o600), os.WriteFile(in("empty"), nil, 0o600), os.WriteFile(in("large"), []byte("large"), 0o600),
 		syscall.Mkfifo(in("pipe"), 0o600), os.Symlink("pack", in("link")))
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Chdir(dir)
 	for name, want := range map[string]error{
-		in("pack"): nil, in("link"): nil, in("empty"): ErrEmpty, in("pipe"): ErrNotPlain, "/dev/null": ErrNotPlain, in("none"): os.ErrNotExist,
+		in("pack"): nil, in("link"): nil, "pack": nil, "../" + filepath.Base(dir) + "/pack": nil, in("empty"): ErrEmpty, in("large"): ErrTooLarge,
+		in("pipe"): ErrNotPlain, "/dev/null": ErrNotPlain, "/proc/self/environ": ErrEmpty, dir: ErrNotPlain, in("none"): os.ErrNotExist,
 	} {
-		file, err := Local.OpenNamed(thisJVM(), name)
+		file, err := Local.OpenFile(thisJVM(), name, 4)
 		if !errors.Is(err, want) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v, want %v", name, err, want)
 		}
 		if err == nil {
 			_ = file.Close()
@@ -149,15 +162,90 @@ func TestOpenNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const third = nobody - 1
-	if err := NamedBy(nobody)(info, third); !errors.Is(err, ErrForeign) && os.Geteuid() != third {
-		t.Errorf("a third user's: %v", err)
+	for _, owner := range []uint32{0, nobody - 1} {
+		if err := NamedBy(nobody, 4)(info, owner); !errors.Is(err, ErrForeign) {
+			t.Errorf("a file of user %d: %v, want %v", owner, err, ErrForeign)
+		}
 	}
 	if err := os.Chmod(in("pack"), 0o604); err != nil {
 		t.Fatal(err)
 	}
-	if info, err = os.Stat(in("pack")); err != nil || NamedBy(nobody)(info, third) != nil {
-		t.Errorf("a third user's that all may read: %v", err)
+	if info, err = os.Stat(in("pack")); err != nil || NamedBy(nobody, 4)(info, 0) != nil {
+		t.Errorf("a file that all may read: %v", err)
+	}
+}
+
+// TestFilesAreOpenedAsTheUser: root opens what a JVM names only if the user of the JVM could.
+func TestFilesAreOpenedAsTheUser(t *testing.T) {
+	jvmtest.AsNobody(t) // or skip
+	const group = 4711
+	dir := jvmtest.PublicDirectory(t)
+	in := func(name string) string { return filepath.Join(dir, name) }
+	err := errors.Join(
+		os.WriteFile(in("public"), []byte("x"), 0o644), os.WriteFile(in("secret"), []byte("x"), 0o600), os.WriteFile(in("shared"), []byte("x"), 0o640),
+		os.Chown(in("shared"), 0, group), os.Symlink("secret", in("link")),
+		os.Mkdir(in("closed"), 0o700), os.WriteFile(in("closed/file"), []byte("x"), 0o644),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := thisJVM()
+	j.UID, j.GID, j.Groups = nobody, nobody, []uint32{group}
+	folder, err := Local.OpenFolder(j, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = folder.Close() }()
+	for name, want := range map[string]error{
+		"public": nil, "shared": nil, "secret": fs.ErrPermission, "link": fs.ErrPermission, "closed/file": fs.ErrPermission,
+	} {
+		file, err := Local.OpenFile(j, in(name), 4)
+		if !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", name, err, want)
+		}
+		inner, failed := folder.Open(name)
+		if !errors.Is(failed, want) {
+			t.Errorf("%s in its folder: %v, want %v", name, failed, want)
+		}
+		if err == nil && failed == nil {
+			_ = errors.Join(file.Close(), inner.Close())
+		}
+	}
+	closed, err := Local.OpenFolder(j, in("closed"))
+	if err == nil {
+		_, err = closed.List(1)
+	}
+	if !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("a closed folder: %v", err)
+	}
+}
+
+// TestOptionsAreReadAsTheUser: a process that names a file of root's as its options does not learn, nor make root print,
+// what the file contains.
+func TestOptionsAreReadAsTheUser(t *testing.T) {
+	jvmtest.AsNobody(t) // or skip
+	const pid = 7
+	h := Host{Proc: jvmtest.PublicDirectory(t)}
+	for _, dir := range []string{"root", "fd", "task"} {
+		if err := os.MkdirAll(h.Path(pid, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, text := range map[string]string{
+		"status": "Uid:\t65534\t65534\nGid:\t65534\t65534\nGroups:\t\n", "cmdline": "java\x00@/shadow\x00@/public\x00",
+		"stat": "7 (java) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 100 0 0", "maps": "7f1-7f2 r-xp 00000000 fe:00 1 /lib/server/libjvm.so\n",
+		"environ": "", "../uptime": "100 100\n", "root/public": "Main",
+	} {
+		if err := os.WriteFile(h.Path(pid, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	err := errors.Join(os.WriteFile(h.Path(pid, "root/shadow"), []byte("root:$6$secret:1:"), 0o600), os.Symlink("/usr/bin/java", h.Path(pid, "exe")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if j, err := h.Inspect(pid); err != nil || j.Main != "Main" {
+		t.Errorf("%+v, %v; want the main class Main", j, err)
 	}
 }
 

@@ -7,20 +7,19 @@ import (
 	"os"
 )
 
-// OpenInside needs Linux, as all of this package does.
-func (h Host) OpenInside(int, string, int) (*os.File, error) { return nil, errors.ErrUnsupported }
+// OpenDirectory needs Linux, as all of this package does.
+func (h Host) OpenDirectory(int, string) (*os.File, error) { return nil, errors.ErrUnsupported }
 
 // OpenWorking needs Linux.
-func (h Host) OpenWorking(int, string, int) (*os.File, error) { return nil, errors.ErrUnsupported }
+func (h Host) OpenWorking(int) (*os.File, error) { return nil, errors.ErrUnsupported }
 
-func readSmall(open func(flags int) (*os.File, error)) ([]byte, error) {
-	_, err := open(0)
-	return nil, err
+func (h Host) openPlainInside(*JVM, string, int, Judge) (*os.File, error) {
+	return nil, errors.ErrUnsupported
 }
 
-func openPlain(open func(flags int) (*os.File, error), _ int, _ Judge) (*os.File, error) {
-	return open(0)
-}
+func (h Host) openFolder(*JVM, string) (*os.File, error) { return nil, errors.ErrUnsupported }
+
+func (f *Folder) open(string) (*os.File, error) { return nil, errors.ErrUnsupported }
 
 // OpenPlain needs Linux.
 func OpenPlain(string, int, Judge) (*os.File, error) { return nil, errors.ErrUnsupported }

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/sonde-jvm/sonde/internal/jvm/asuser"
 	"github.com/sonde-jvm/sonde/internal/jvm/perfdata"
 )
 
@@ -34,7 +35,8 @@ type JVM struct {
 	OtherPIDs     bool
 	OtherMounts   bool // it has a mount namespace of its own
 	UID, GID      uint32
-	User          string // or the number of a user without a name
+	Groups        []uint32 // supplementary
+	User          string   // or the number of a user without a name
 	Kind          Kind
 	Version       string // of the JDK
 	Name          string // of the virtual machine
@@ -50,15 +52,19 @@ type JVM struct {
 	CatchesQuit   bool    // SIGQUIT does not kill it
 	ReducedSignal bool    // it leaves SIGQUIT to the program (-Xrs)
 	Stopped       bool    // by a signal or a debugger
+	Restricted    bool    // its options install a SecurityManager, which JDK 24 and later ignore
 	Inside        Presence
 	Library       string   // path of libjvm.so, as the process sees it
-	Image         string   // path of the JDK's lib/modules or, of JDK 8, lib/rt.jar, as seen from here
+	Image         string   // path of the JDK's lib/modules or, of JDK 8, lib/rt.jar, as the process sees it
 	Arenas        []string // mapped arenas, by their paths in /proc; the files may be gone
 	Pack          *Pack    // the pack that it was started with; nil for none
 
 	startTicks uint64   // with PID, unique until the next boot
 	options    []string // that it was started with, as far as they are known
 }
+
+// Identity returns the user that the process runs as.
+func (j *JVM) Identity() asuser.User { return asuser.User{UID: j.UID, GID: j.GID, Groups: j.Groups} }
 
 // Uptime returns how long the process has run.
 func (j *JVM) Uptime() time.Duration { return time.Since(j.Started) }
@@ -135,7 +141,7 @@ func (h Host) inspect(pid int) (*JVM, error) {
 	}
 	j := &JVM{
 		PID: pid, NamespacePID: s.innermost(), OtherPIDs: len(s.numbers) > 1, OtherMounts: h.hasOtherMounts(pid),
-		UID: s.uid, GID: s.gid, User: UserName(s.uid), CatchesQuit: s.catchesQuit(), Stopped: s.stopped,
+		UID: s.uid, GID: s.gid, Groups: s.groups, User: UserName(s.uid), CatchesQuit: s.catchesQuit(), Stopped: s.stopped,
 		startTicks: stat.Start,
 	}
 	if j.Started, err = h.started(stat.Start, time.Now()); err != nil {
@@ -178,11 +184,11 @@ func (h Host) hidden(j *JVM, command []string) (*JVM, error) {
 
 // fill adds the facts that only the user of the process, and root, may read.
 func (h Host) fill(j *JVM, command []string, maps mapped) {
-	o := collect(h.sources(j.PID, command))
+	o := collect(h.sources(j, command))
 	j.Main = o.main
 	if j.Library = maps.libjvm; j.Library != "" {
-		j.Image = h.Path(j.PID, path.Join("root", imageOf(j.Library)))
-		r := readRelease(func(name string) ([]byte, error) { return h.readInside(j.PID, name) }, j.Library)
+		j.Image = imageOf(j.Library)
+		r := readRelease(func(name string) ([]byte, error) { return h.readSmall(j, name) }, j.Library)
 		j.Version, j.Vendor, j.Modules = r.version, r.vendor, r.modules
 		maps.openJ9 = maps.openJ9 || strings.EqualFold(r.variant, "openj9")
 	}
@@ -190,7 +196,7 @@ func (h Host) fill(j *JVM, command []string, maps mapped) {
 	if maps.openJ9 {
 		j.Kind = OpenJ9
 	}
-	counters := h.readCounters(j.PID, maps)
+	counters := h.readCounters(j, maps)
 	if counters != nil {
 		j.addCounters(counters)
 		// Words of a value with spaces could pass for options, so a complete command line is
@@ -200,6 +206,7 @@ func (h Host) fill(j *JVM, command []string, maps mapped) {
 		}
 	}
 	j.ReducedSignal, j.options = reducesSignals(o.words), o.words
+	j.Restricted = installsSecurityManager(o.words)
 	if o.classPath != "" {
 		j.ClassPath = strings.Split(o.classPath, ":")
 	}
@@ -223,25 +230,29 @@ func imageOf(library string) string {
 
 // OpenCounters opens the file in which a JVM publishes its counters. It is found by its mapping because its
 // name contains the user name as the JVM sees it.
-func (h Host) OpenCounters(pid int) (*os.File, error) {
-	maps, err := h.readMaps(pid)
+func (h Host) OpenCounters(j *JVM) (*os.File, error) {
+	maps, err := h.readMaps(j.PID)
 	if err != nil {
 		return nil, err
 	}
-	return h.openCounters(pid, maps)
+	return h.openCounters(j, maps)
 }
 
-func (h Host) openCounters(pid int, maps mapped) (*os.File, error) {
+func (h Host) openCounters(j *JVM, maps mapped) (*os.File, error) {
 	if maps.counters == "" {
 		return nil, fs.ErrNotExist
 	}
 	// The JVM's user may have put anything in its place.
-	return h.openPlainInside(pid, maps.counters, os.O_RDONLY|syscall.O_NOFOLLOW, nil)
+	file, err := h.OpenFile(j, maps.counters, perfdata.MaxSize)
+	if errors.Is(err, fs.ErrPermission) { // it was root when it created the file
+		return h.OpenMapped(j, maps.counters, os.O_RDONLY)
+	}
+	return file, err
 }
 
 // readCounters returns nil if a JVM publishes no counters, or none yet.
-func (h Host) readCounters(pid int, maps mapped) *perfdata.Counters {
-	file, err := h.openCounters(pid, maps)
+func (h Host) readCounters(j *JVM, maps mapped) *perfdata.Counters {
+	file, err := h.openCounters(j, maps)
 	if err != nil {
 		return nil
 	}
@@ -267,8 +278,8 @@ func (j *JVM) addCounters(c *perfdata.Counters) {
 // longestText is the length to which a JVM cuts the texts that it publishes.
 const longestText = 1023
 
-func (h Host) sources(pid int, command []string) sources {
-	exe, err := os.Readlink(h.Path(pid, "exe"))
+func (h Host) sources(j *JVM, command []string) sources {
+	exe, err := os.Readlink(h.Path(j.PID, "exe"))
 	if err != nil && len(command) > 0 {
 		exe = command[0]
 	}
@@ -276,24 +287,15 @@ func (h Host) sources(pid int, command []string) sources {
 		command:     command,
 		launcher:    filepath.Base(strings.TrimSuffix(exe, " (deleted)")) == "java",
 		environment: map[string]string{},
-		readFile: func(name string) ([]byte, error) {
-			if strings.HasPrefix(name, "/") {
-				return h.readInside(pid, name)
-			}
-			return readSmall(func(flags int) (*os.File, error) { return h.OpenWorking(pid, name, flags) })
-		},
+		readFile:    func(name string) ([]byte, error) { return h.readSmall(j, name) },
 	}
-	environ, err := h.ReadList(pid, "environ")
+	environ, err := h.ReadList(j.PID, "environ")
 	s.environOK = err == nil
 	for _, entry := range environ {
 		name, value, _ := strings.Cut(entry, "=")
 		s.environment[name] = value
 	}
 	return s
-}
-
-func (h Host) readInside(pid int, name string) ([]byte, error) {
-	return readSmall(func(flags int) (*os.File, error) { return h.OpenInside(pid, name, flags) })
 }
 
 // UserName returns the name of a user on this host, or the number if it has none.

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"errors"
 	"slices"
 	"strings"
 )
@@ -25,6 +26,13 @@ type sources struct {
 // collect returns a JVM's options in the order in which it evaluates them.
 func collect(s sources) options {
 	o := options{complete: s.environOK && s.launcher, classPath: s.environment["CLASSPATH"]}
+	read, files := s.readFile, 0
+	s.readFile = func(name string) ([]byte, error) {
+		if files++; files > mostFiles {
+			return nil, errTooManyFiles
+		}
+		return read(name)
+	}
 	o.addAll(s, splitOptions(s.environment["JAVA_TOOL_OPTIONS"]))
 	if s.launcher && len(s.command) > 0 {
 		words := splitOptions(s.environment["JDK_JAVA_OPTIONS"])
@@ -79,11 +87,14 @@ func (o *options) addCommand(s sources, words []string) {
 	}
 }
 
-// mostWords and deepest bound the options of files that refer to files.
+// What bounds the options of files that refer to files, even to themselves.
 const (
+	mostFiles = 16 // of a process
 	mostWords = 100_000
 	deepest   = 4
 )
+
+var errTooManyFiles = errors.New("its options are in too many files")
 
 // expand replaces @argument files by their content, up to the main class. whole is false if one
 // could not be read.
@@ -134,12 +145,17 @@ func (o *options) addAt(s sources, word string, depth int) {
 	if !isFile {
 		return
 	}
-	text, err := s.readFile(name)
-	if err != nil || depth >= deepest || len(o.words) > mostWords {
-		o.complete = false
-		return
+	var text []byte
+	err := errTooManyFiles
+	if depth < deepest {
+		text, err = s.readFile(name)
 	}
+	o.complete = o.complete && err == nil
 	for _, inner := range splitOptions(string(text)) {
+		if len(o.words) > mostWords {
+			o.complete = false
+			return
+		}
 		o.addAt(s, inner, depth+1)
 	}
 }
@@ -160,6 +176,17 @@ func flag(words []string, name string, value bool) bool {
 // reducesSignals reports whether the JVM does not handle SIGQUIT.
 func reducesSignals(words []string) bool {
 	return slices.Contains(words, "-Xrs") || flag(words, "ReduceSignalUsage", false)
+}
+
+// installsSecurityManager reports whether an option installs a SecurityManager. The values allow and disallow only say
+// whether the program may set one.
+func installsSecurityManager(words []string) (is bool) {
+	for _, word := range words {
+		if value, set := strings.CutPrefix(word, "-Djava.security.manager"); set && (value == "" || value[0] == '=') {
+			is = value != "=allow" && value != "=disallow"
+		}
+	}
+	return is
 }
 
 // SplitOptions splits the value of JAVA_TOOL_OPTIONS and similar variables at white space. Both

@@ -71,7 +71,7 @@ var errNotNote = errors.New("the agent's file in /tmp was not written by this pr
 // its name there, so it must belong to the JVM's user, be private, and be no older than the process.
 func (h Host) readNote(j *JVM, name string) ([]byte, error) {
 	const most = 16 << 10
-	file, err := h.openPlainInside(j.PID, "/tmp/"+name, os.O_RDONLY|syscall.O_NOFOLLOW, func(info os.FileInfo, owner uint32) error {
+	file, err := h.openPlainInside(j, "/tmp/"+name, os.O_RDONLY|syscall.O_NOFOLLOW, func(info os.FileInfo, owner uint32) error {
 		if owner != j.UID || info.Mode().Perm()&0o077 != 0 || j.StartedAfter(info.ModTime()) {
 			return errNotNote
 		}

@@ -12,8 +12,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -35,8 +36,18 @@ func (h Host) Path(pid int, name string) string {
 	return filepath.Join(h.Proc, strconv.Itoa(pid), name)
 }
 
-// Read returns the content of a file of a process in /proc.
-func (h Host) Read(pid int, name string) ([]byte, error) { return os.ReadFile(h.Path(pid, name)) }
+// mostProc bounds what is read of a file in /proc. A process can have 65,530 mappings of files with names of 4 KiB.
+const mostProc = 64 << 20
+
+// Read returns the content of a file of a process in /proc, up to a limit.
+func (h Host) Read(pid int, name string) ([]byte, error) {
+	file, err := os.Open(h.Path(pid, name))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	return io.ReadAll(io.LimitReader(file, mostProc))
+}
 
 // ReadList returns the strings of a file of a process in /proc that ends each with a zero byte,
 // such as cmdline and environ.
@@ -132,6 +143,7 @@ func (h Host) hasOtherMounts(pid int) bool {
 type status struct {
 	numbers  []int  // PIDs, from our namespace inwards
 	uid, gid uint32 // effective
+	groups   []uint32
 	catches  uint64 // signals; bit 0 is signal 1
 	stopped  bool
 }
@@ -163,6 +175,8 @@ func parseStatus(text string, pid int) (s status, err error) {
 		case name == "Gid" && len(fields) > 1:
 			s.gid, err = parseID(fields[1])
 			ids++
+		case name == "Groups":
+			s.groups, err = parseIDs(fields)
 		case name == "NSpid":
 			s.numbers, err = parseNumbers(fields)
 		case name == "State":
@@ -186,6 +200,18 @@ func parseStatus(text string, pid int) (s status, err error) {
 func parseID(text string) (uint32, error) {
 	id, err := strconv.ParseUint(text, 10, 32)
 	return uint32(id), err
+}
+
+func parseIDs(fields []string) ([]uint32, error) {
+	ids := make([]uint32, len(fields))
+	for i, field := range fields {
+		id, err := parseID(field)
+		if err != nil {
+			return nil, err
+		}
+		ids[i] = id
+	}
+	return ids, nil
 }
 
 func parseNumbers(fields []string) ([]int, error) {
@@ -320,6 +346,7 @@ var (
 	ErrNotPlain  = errors.New("not a plain file")
 	ErrForeign   = errors.New("it belongs to another user")
 	ErrEmpty     = errors.New("it is empty")
+	ErrTooLarge  = errors.New("it is too large")
 	ErrNotMapped = errors.New("it is not the file that the process has mapped")
 )
 
@@ -327,51 +354,94 @@ var (
 // is not opened.
 type Judge func(info os.FileInfo, owner uint32) error
 
-// NamedBy returns a Judge for reading files that a user has named: it accepts files of this user,
-// of root and of ours, and those that everyone may read anyway.
-func NamedBy(user uint32) Judge {
+// NamedBy returns a Judge for reading files that a user has named when there is no JVM any more as which they could be
+// opened: it accepts files of this user, and those that everyone may read, up to a size.
+func NamedBy(user uint32, most int64) Judge {
 	return func(info os.FileInfo, owner uint32) error {
 		const readableByAll = 0o004
-		switch {
-		case owner != user && owner != 0 && int(owner) != os.Geteuid() && info.Mode().Perm()&readableByAll == 0:
+		if owner != user && info.Mode().Perm()&readableByAll == 0 {
 			return ErrForeign
-		case info.Size() == 0: // as are files that are generated when they are read, such as those in /proc
+		}
+		return atMost(most)(info, owner)
+	}
+}
+
+// OpenFile opens a file that a JVM or its user has named, for reading. Every file of a target is opened by this
+// function, OpenFolder or OpenMapped. It is opened as the JVM sees it and with the rights of its user, so that it
+// contains nothing that the user could not read anyway. Links cannot lead outside the JVM's root directory. It must
+// be a plain file, neither empty nor larger than most bytes, so that opening it neither blocks nor triggers a device.
+// A relative name begins at the JVM's working directory.
+func (h Host) OpenFile(j *JVM, name string, most int64) (*os.File, error) {
+	return h.openPlainInside(j, name, os.O_RDONLY, atMost(most))
+}
+
+// atMost returns a Judge of the size of a file. Files that are generated when they are read, such as those in /proc,
+// seem to be empty.
+func atMost(most int64) Judge {
+	return func(info os.FileInfo, _ uint32) error {
+		switch {
+		case info.Size() == 0:
 			return ErrEmpty
+		case info.Size() > most:
+			return fmt.Errorf("%w: it has %d bytes of at most %d", ErrTooLarge, info.Size(), most)
 		}
 		return nil
 	}
 }
 
-// openPlainInside opens a plain file, as a process sees it, if judge accepts it. Flags are as in OpenPlain.
-func (h Host) openPlainInside(pid int, name string, flags int, judge Judge) (*os.File, error) {
-	return openPlain(func(how int) (*os.File, error) { return h.OpenInside(pid, name, how|flags&syscall.O_NOFOLLOW) }, flags, judge)
-}
-
-// OpenPlainInside opens a plain file for reading, as a process sees it.
-func (h Host) OpenPlainInside(pid int, name string) (*os.File, error) {
-	return h.openPlainInside(pid, name, os.O_RDONLY, nil)
-}
-
-// OpenNamed opens a plain file for reading that a JVM's user has named, as the JVM sees it. A relative
-// name begins at the JVM's working directory.
-func (h Host) OpenNamed(j *JVM, name string) (*os.File, error) {
-	return h.openPlainInside(j.PID, h.absolute(j, name), os.O_RDONLY, NamedBy(j.UID))
-}
-
-// OpenFolder opens a directory as a JVM sees it, so that nothing outside it can be reached. A relative
-// name begins at the JVM's working directory.
-func (h Host) OpenFolder(j *JVM, name string) (*os.Root, error) {
-	folder, err := h.OpenInside(j.PID, h.absolute(j, name), os.O_RDONLY|syscall.O_DIRECTORY)
+// readSmall reads a file that a JVM or its user has named.
+func (h Host) readSmall(j *JVM, name string) ([]byte, error) {
+	const most = 1 << 20
+	file, err := h.OpenFile(j, name, most)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = folder.Close() }()
-	return os.OpenRoot(fmt.Sprintf("/proc/self/fd/%d", folder.Fd()))
+	defer func() { _ = file.Close() }()
+	return io.ReadAll(io.LimitReader(file, most))
 }
 
-func (h Host) absolute(j *JVM, name string) string {
-	if working, err := os.Readlink(h.Path(j.PID, "cwd")); err == nil && !path.IsAbs(name) {
-		return path.Join(working, name)
+// A Folder is a directory of a JVM. Its names are opened with the rights of the JVM's user, and nothing outside it can
+// be reached.
+type Folder struct {
+	dir *os.File
+	jvm *JVM
+}
+
+// OpenFolder opens a directory that a JVM or its user has named, as OpenFile opens files.
+func (h Host) OpenFolder(j *JVM, name string) (*Folder, error) {
+	dir, err := h.openFolder(j, name)
+	if err != nil {
+		return nil, err
 	}
-	return name
+	return &Folder{dir, j}, nil
+}
+
+// Close releases the directory.
+func (f *Folder) Close() error { return f.dir.Close() }
+
+// Open implements [fs.FS]. It opens plain files and directories for reading.
+func (f *Folder) Open(name string) (fs.File, error) {
+	if !fs.ValidPath(name) {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
+	}
+	file, err := f.open(name)
+	if err != nil { // not a nil *os.File in an fs.File
+		return nil, err
+	}
+	return file, nil
+}
+
+// List returns up to some entries of the directory, in order of their names. Those before an error are returned with it.
+func (f *Folder) List(most int) ([]fs.DirEntry, error) {
+	dir, err := f.open(".")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = dir.Close() }()
+	entries, err := dir.ReadDir(most)
+	if errors.Is(err, io.EOF) { // there are none
+		err = nil
+	}
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return entries, err
 }

@@ -134,6 +134,34 @@ func TestCollect(t *testing.T) {
 	}
 }
 
+// TestFilesThatNameThemselves take a bounded time.
+func TestFilesThatNameThemselves(t *testing.T) {
+	for _, command := range []string{"java -XX:VMOptionsFile=f M", "java" + strings.Repeat(" @f", 10_000) + " M"} {
+		reads := 0
+		o := collect(sources{command: strings.Fields(command), launcher: true, environOK: true, readFile: func(string) ([]byte, error) {
+			if reads++; reads > 100 {
+				t.Fatalf("%.40s: files are read without end", command)
+			}
+			return []byte(strings.Repeat("-XX:VMOptionsFile=f ", 50_000)), nil
+		}})
+		if o.complete || reads > mostFiles || len(o.words) > 2*mostWords {
+			t.Errorf("%.40s: %d files, %d words, complete %t", command, reads, len(o.words), o.complete)
+		}
+	}
+}
+
+func TestSecurityManagers(t *testing.T) {
+	for words, want := range map[string]bool{
+		"": false, "-Djava.security.manager": true, "-Djava.security.manager=": true, "-Djava.security.manager=default": true, "-Djava.security.manager=x.Y": true,
+		"-Djava.security.manager=allow": false, "-Djava.security.manager=disallow": false, "-Djava.security.managers": false,
+		"-Djava.security.manager -Djava.security.manager=allow": false,
+	} {
+		if got := installsSecurityManager(strings.Fields(words)); got != want {
+			t.Errorf("%q: %t, want %t", words, got, want)
+		}
+	}
+}
+
 func TestClassPath(t *testing.T) {
 	for command, want := range map[string]string{
 		"java -cp x:y Main -cp z": "x:y", "java -classpath x -cp y Main": "y", "java --class-path x Main": "x", "java --class-path=x:y Main": "x:y",
@@ -236,11 +264,11 @@ func TestSchedstat(t *testing.T) {
 }
 
 func TestStatus(t *testing.T) {
-	s, err := parseStatus("Name:\tjava\nState:\tT (stopped)\nUid:\t1\t2\t3\t4\nGid:\t5\t6\t7\t8\nNSpid:\t9\t1\nSigCgt:\t0000000000000004\n", 9)
-	if err != nil || s.uid != 2 || s.gid != 6 || s.innermost() != 1 || !s.catchesQuit() || !s.stopped {
+	s, err := parseStatus("Name:\tjava\nState:\tT (stopped)\nUid:\t1\t2\t3\t4\nGid:\t5\t6\t7\t8\nGroups:\t10 11\nNSpid:\t9\t1\nSigCgt:\t0000000000000004\n", 9)
+	if err != nil || s.uid != 2 || s.gid != 6 || !slices.Equal(s.groups, []uint32{10, 11}) || s.innermost() != 1 || !s.catchesQuit() || !s.stopped {
 		t.Errorf("%+v, %v", s, err)
 	}
-	for _, bad := range []string{"", "Uid:\t1\tx\n", "Uid:\t1\t2\nGid:\t1\t-1\n"} {
+	for _, bad := range []string{"", "Uid:\t1\tx\n", "Uid:\t1\t2\nGid:\t1\t-1\n", "Uid:\t1\t2\nGid:\t1\t1\nGroups:\tx\n"} {
 		if _, err := parseStatus(bad, 9); err == nil {
 			t.Errorf("%q: no error", bad)
 		}

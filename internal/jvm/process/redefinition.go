@@ -50,7 +50,7 @@ func (h Host) OpenFiles(pid int) (files []string) {
 // TracksDependencies reports whether a JVM's library knows a flag that came with JDK 23 and was
 // backported to updates of older releases.
 func (h Host) TracksDependencies(j *JVM) Answer {
-	file, err := h.OpenPlainInside(j.PID, j.Library)
+	file, err := h.OpenFile(j, j.Library, 4<<30)
 	if err != nil {
 		return Unknown
 	}

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/jvm/attach"
@@ -59,8 +58,8 @@ type recording struct {
 	renewAt time.Time
 	renewed int // number of names used for later recordings
 
-	directory *os.File // the repository
-	place     string   // its path, as the JVM sees it
+	directory *process.Folder // the repository
+	place     string          // its path, as the JVM sees it
 	follower  *jfr.Follower
 	notes     []string
 }
@@ -88,8 +87,7 @@ func startRecording(ctx context.Context, conn jvm, period time.Duration, cpuTime
 		return nil, err
 	}
 	r.inspect(ctx)
-	// The directory is followed by its handle, so a change of its path cannot lead elsewhere.
-	r.follower = jfr.Follow(fmt.Sprintf("/proc/self/fd/%d", r.directory.Fd()))
+	r.follower = jfr.Follow(r.directory)
 	r.follower.Since(began)
 	return r, nil
 }
@@ -147,8 +145,7 @@ func isOurDoing(s jfr.Sample) bool {
 
 // remains reports the repository, which stays because others may use its files as well.
 func (r *recording) remains() string {
-	names, err := r.directory.Readdirnames(-1)
-	if err != nil || len(names) == 0 {
+	if entries, err := r.directory.List(1); err != nil || len(entries) == 0 {
 		return ""
 	}
 	return fmt.Sprintf("it was killed, so its flight recorder left files in %s", r.place)
@@ -266,7 +263,7 @@ func (r *recording) openRepository(ctx context.Context) error {
 		return r.refused(text)
 	}
 	r.place = found[1]
-	r.directory, err = process.Local.OpenInside(r.jvm.JVM().PID, r.place, syscall.O_RDONLY|syscall.O_DIRECTORY)
+	r.directory, err = process.Local.OpenFolder(r.jvm.JVM(), r.place)
 	return err
 }
 

@@ -146,6 +146,24 @@ func TestFull(t *testing.T) {
 	noneIn(t, g.seen("/dev/shm"))
 }
 
+// TestFullTmp: the files go where there is room.
+func TestFullTmp(t *testing.T) {
+	g := startGuest(t, oldest(t), slices.Concat(jvmtest.OtherNamespaces(t, "size=256k"), jvmtest.AsNobody(t)))
+	f := mustMake(t, g.jvm)
+	if !strings.HasPrefix(f.own.path, "/dev/shm/") {
+		t.Errorf("the foothold is in %s, want /dev/shm", f.own.path)
+	}
+	path := g.seen(f.own.path)
+	if _, err := f.PlaceJar(make([]byte, 400<<10)); err != nil {
+		t.Error(err)
+	}
+	if err := f.Remove(); err != nil {
+		t.Error(err)
+	}
+	noneIn(t, g.seen("/tmp"))
+	isGone(t, path)
+}
+
 func TestArenaNowhere(t *testing.T) {
 	g := startGuest(t, oldest(t), smallMemory(t, "ro"))
 	only(t, "/dev/shm", "/tmp")

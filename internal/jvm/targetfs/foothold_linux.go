@@ -17,7 +17,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 )
 
-// places are the directories for a foothold, the best first. The others are used if /tmp is not writable, or is
+// places are the directories for a foothold, the best first. The others are used if /tmp is full or not writable, or is
 // unsafe, such as a volume without the sticky bit.
 var places = []string{"/tmp", "/dev/shm", "/var/tmp"}
 
@@ -73,9 +73,25 @@ func (f *Foothold) makeDirectory(where string) error {
 		outer.close()
 		return err
 	}
+	if err := own.tryRoom(); err != nil {
+		err = errors.Join(err, outer.removeDirectory(name))
+		own.close()
+		outer.close()
+		return err
+	}
 	hold(own.dir)
 	f.outer, f.name, f.own = outer, name, own
 	return nil
+}
+
+// tryRoom fails if there is no room for the files of a session, the largest of which is the jar. Quotas are known only
+// to who writes.
+func (p *place) tryRoom() error {
+	const name = ".room"
+	if err := p.fill(name, zeros[:512<<10]); err != nil {
+		return err
+	}
+	return p.remove(name)
 }
 
 // WriteSession writes the description of the session, and returns its path as the target sees it.
@@ -148,7 +164,7 @@ func (f *Foothold) explain(err error) error {
 	case errors.Is(err, unix.ESRCH), !f.host.Same(f.jvm):
 		return f.fail(ErrGone, "sonde ps lists the running JVMs", nil)
 	case errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EDQUOT):
-		return f.fail(ErrFull, "make room in its /tmp", err)
+		return f.fail(ErrFull, "make room in its /tmp, /dev/shm or /var/tmp", err)
 	case errors.Is(err, unix.EROFS), errors.Is(err, unix.EACCES), errors.Is(err, unix.ENOENT):
 		return f.fail(ErrReadOnly, fmt.Sprintf("none of %s is writable; provide a /tmp that user %s can write to, such as a tmpfs", tried, f.jvm.User), err)
 	case errors.Is(err, errSwappable), errors.Is(err, errNotOwn):
@@ -227,7 +243,7 @@ func (f *Foothold) Invite(ctx context.Context, session string) error {
 
 // checkBelieved fails if the agent would ignore an invitation because others could have written it.
 func (f *Foothold) checkBelieved(tmp *place) error {
-	root, err := f.host.OpenInside(f.jvm.PID, "/.", unix.O_PATH|unix.O_DIRECTORY)
+	root, err := f.host.OpenDirectory(f.jvm.PID, "/")
 	if err != nil {
 		return err
 	}
@@ -244,7 +260,7 @@ func (f *Foothold) checkBelieved(tmp *place) error {
 // openTmp opens the JVM's /tmp. Others may be able to rename files in it, so only files of the JVM's user may be
 // read or removed there.
 func (f *Foothold) openTmp() (*place, error) {
-	dir, err := f.host.OpenInside(f.jvm.PID, "/tmp", unix.O_PATH|unix.O_DIRECTORY)
+	dir, err := f.host.OpenDirectory(f.jvm.PID, "/tmp")
 	if err != nil {
 		return nil, err
 	}

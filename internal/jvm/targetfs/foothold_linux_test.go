@@ -14,8 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 )
@@ -130,7 +128,7 @@ func TestRemoveAfterTheEnd(t *testing.T) {
 	for name, wrap := range kinds(t) {
 		t.Run(name, func(t *testing.T) {
 			g := startGuest(t, oldest(t), wrap)
-			tmp, err := process.Local.OpenInside(g.jvm.PID, "/tmp", unix.O_RDONLY|unix.O_DIRECTORY)
+			tmp, err := os.Open(process.Local.Path(g.jvm.PID, "root/tmp"))
 			if err != nil {
 				t.Fatal(err)
 			}

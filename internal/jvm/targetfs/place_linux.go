@@ -23,12 +23,12 @@ var errSwappable = errors.New("other users can rename files in this directory; s
 
 // openPlace opens a shared directory of the target, in which nobody may replace our files.
 func openPlace(host process.Host, jvm *process.JVM, name string) (*place, error) {
-	dir, err := host.OpenInside(jvm.PID, name, unix.O_PATH|unix.O_DIRECTORY)
+	dir, err := host.OpenDirectory(jvm.PID, name)
 	if err != nil {
 		return nil, err
 	}
 	p := &place{path: name, dir: dir, uid: jvm.UID, gid: jvm.GID}
-	root, err := host.OpenInside(jvm.PID, "/.", unix.O_PATH|unix.O_DIRECTORY)
+	root, err := host.OpenDirectory(jvm.PID, "/")
 	if err != nil {
 		p.close()
 		return nil, err
@@ -105,7 +105,7 @@ func (p *place) fd() int { return int(p.dir.Fd()) }
 
 func (p *place) close() { _ = p.dir.Close() }
 
-func (p *place) as(fn func() error) error { return asuser.As(p.uid, p.gid, fn) }
+func (p *place) as(fn func() error) error { return asuser.As(asuser.User{UID: p.uid, GID: p.gid}, fn) }
 
 // holds reports whether a name in this place still refers to an open file.
 func (p *place) holds(name string, handle *os.File) bool {

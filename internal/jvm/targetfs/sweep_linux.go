@@ -70,7 +70,7 @@ func (s *sweeper) ownFirst() []process.Process {
 
 // sweepIn sweeps a directory of a process, unless it was swept before. It ignores a directory that cannot be opened.
 func (s *sweeper) sweepIn(host process.Host, pid int, name string) error {
-	dir, err := host.OpenInside(pid, name, unix.O_PATH|unix.O_DIRECTORY)
+	dir, err := host.OpenDirectory(pid, name)
 	if err != nil {
 		return nil // ignored
 	}

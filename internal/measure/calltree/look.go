@@ -62,7 +62,7 @@ func Look(ctx context.Context, options Options) (*Result, error) {
 	if err != nil {
 		return nil, &session.NoSuchJVM{PID: options.PID, Cause: err}
 	}
-	library := jimage.OpenLibrary(jvm.Image)
+	library := jimage.OfJVM(jvm)
 	defer func() { _ = library.Close() }()
 	hooked, holder, err := others(ctx, jvm, &options.Settings)
 	if err != nil {

@@ -184,7 +184,7 @@ type beginning struct {
 // New returns the probes of a session, none of them applied yet. It sends no request to the JVM before Apply.
 func New(s *session.Look, o Options) *Probes {
 	common := s.Attached(sharedKey{}, func() any { return newShared() }).(*shared)
-	w := newProbes(s, jimage.OpenLibrary(s.JVM().Image), common, o)
+	w := newProbes(s, jimage.OfJVM(s.JVM()), common, o)
 	if len(o.Own.Names) == 0 {
 		w.Own = sync.OnceValue(func() own.Packages { return own.Guess(s.JVM()) })
 	}

@@ -198,7 +198,7 @@ func Run(ctx context.Context, options Options) (*cct.Profile, error) {
 		own = 0
 	}
 	defer r.Share.Join(r.session, own)()
-	r.library = jimage.OpenLibrary(r.session.JVM().Image)
+	r.library = jimage.OfJVM(r.session.JVM())
 	defer func() { _ = r.library.Close() }()
 	defer r.peek.stop(ctx)
 	defer func() { r.stacks.close() }()

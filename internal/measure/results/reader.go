@@ -30,6 +30,9 @@ const (
 	Ended     State = "ended"     // its JVM does not run
 )
 
+// largestPack bounds the size of a pack that a JVM or an arena names.
+const largestPack = 512 << 20
+
 // ErrOtherNames reports names that do not match the methods of an arena.
 var ErrOtherNames = errors.New("does not belong to this arena")
 
@@ -86,7 +89,7 @@ func open(ctx context.Context, name, packPath string, flags int, judge process.J
 	case packPath != "":
 		err = r.use(packPath, packPath)
 	case is && filepath.IsAbs(stated): // it may have been removed
-		if file, err := process.OpenPlain(stated, os.O_RDONLY, process.NamedBy(r.user)); err == nil {
+		if file, err := process.OpenPlain(stated, os.O_RDONLY, process.NamedBy(r.user, largestPack)); err == nil {
 			_ = r.useFile(file, stated)
 		}
 	}
@@ -385,7 +388,7 @@ func OfJVM(jvm *process.JVM, packPath string) (*Reader, error) {
 	if packPath != "" {
 		return r.orClose(r.use(packPath, packPath))
 	}
-	inside, err := process.Local.OpenNamed(jvm, jvm.Pack.Path)
+	inside, err := process.Local.OpenFile(jvm, jvm.Pack.Path, largestPack)
 	if err == nil {
 		err = r.useFile(inside, jvm.Pack.Path)
 	}
