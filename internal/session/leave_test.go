@@ -8,11 +8,13 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 	"github.com/sonde-jvm/sonde/internal/wire/control"
@@ -234,4 +236,23 @@ func TestASessionThatIsOnlyReleasedEnds(t *testing.T) {
 		}
 		p.Check()
 	})
+}
+
+// TestRemarksAreBounded: a hostile agent does not fill the terminal.
+func TestRemarksAreBounded(t *testing.T) {
+	remarks := slices.Repeat([]string{"x", "y: " + erroneous}, 10*mostRemarks)
+	got := digest(remarks)
+	if len(got) != mostRemarks+2 || !strings.Contains(got[mostRemarks], "900 more") || !strings.HasPrefix(got[mostRemarks+1], "1,000 classes were not restored") {
+		t.Errorf("%d remarks, the last %q", len(got), got[len(got)-2:])
+	}
+}
+
+// TestASecurityManagerIsNamed: it is why an agent that was loaded does not connect.
+func TestASecurityManagerIsNamed(t *testing.T) {
+	for restricted, want := range map[bool]string{true: "SecurityManager", false: "error stream"} {
+		s := &Session{jvm: &process.JVM{PID: 7, Restricted: restricted}}
+		if err := s.explain(&control.NoAgentError{Cause: context.DeadlineExceeded}); !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
 }

@@ -244,6 +244,9 @@ func (s *Session) close(ctx context.Context) (Farewell, error) {
 // erroneous is how the JVM refuses to change a class whose static initializer has failed.
 const erroneous = "class redefinition failed: invalid class"
 
+// mostRemarks bounds what is printed about classes that could not be restored.
+const mostRemarks = 100
+
 // digest combines remarks that say the same of many classes.
 func digest(remarks []string) []string {
 	var others []string
@@ -254,6 +257,9 @@ func digest(remarks []string) []string {
 			continue
 		}
 		others = append(others, remark)
+	}
+	if more := len(others) - mostRemarks; more > 0 {
+		others = append(others[:mostRemarks], fmt.Sprintf("and %s about classes that were not restored", format.Count(more, "more remark", "more remarks")))
 	}
 	if failed > 0 {
 		others = append(others, format.Count(failed, "class was", "classes were")+" not restored, because the static initializer has failed; the program cannot use such a class")

@@ -35,6 +35,9 @@ var (
 	ErrClosed = errors.New("the arena was closed")
 )
 
+// MostBytes is the length of the largest arena that hooks can address. A sparse file of any length costs its owner nothing.
+const MostBytes = 1 << 30
+
 // An Arena is an arena that is mapped into this process. It is safe for concurrent use.
 type Arena struct {
 	lock   sync.RWMutex // held while the mapping is used; for writing, to end it
@@ -125,7 +128,7 @@ func mapFile(file *os.File, writable bool) (*Arena, error) {
 	if err != nil {
 		return nil, err
 	}
-	if info.Size() < headerSize || int64(int(info.Size())) != info.Size() {
+	if info.Size() < headerSize || info.Size() > MostBytes {
 		return nil, fmt.Errorf("%s: %w", file.Name(), ErrNotArena)
 	}
 	protection := unix.PROT_READ
@@ -265,10 +268,15 @@ func (a *Arena) guard(use func(memory) error) (err error) {
 			if !ok {
 				panic(fault)
 			}
-			if _, isFault := fault.(interface{ Addr() uintptr }); !isFault && !errors.Is(failure, ErrDamaged) {
+			_, isFault := fault.(interface{ Addr() uintptr })
+			switch {
+			case isFault:
+				err = fmt.Errorf("%w: its file was cut short while it was mapped", ErrDamaged)
+			case errors.Is(failure, ErrDamaged):
+				err = failure
+			default:
 				panic(fault)
 			}
-			err = fmt.Errorf("%w: %w", ErrDamaged, failure)
 		}
 	}()
 	return use(a.memory)

@@ -58,6 +58,16 @@ func TestWhatIsNoArenaIsRefused(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	long := newFile(t, 1<<16)
+	if _, err := Create(long, 1<<16, Owner{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(long.Truncate(MostBytes+layoutUnit), putLength(long, MostBytes+layoutUnit)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(long, false); !errors.Is(err, ErrNotArena) {
+		t.Errorf("a file that is longer than hooks can address: %v", err)
+	}
 	if _, err := Open(newFile(t, headerSize-1), false); !errors.Is(err, ErrNotArena) {
 		t.Errorf("a file too short: %v", err)
 	}
@@ -65,6 +75,24 @@ func TestWhatIsNoArenaIsRefused(t *testing.T) {
 		if _, err := Create(newFile(t, 1<<16), limit, Owner{}); err == nil {
 			t.Errorf("a limit of %d was accepted", limit)
 		}
+	}
+}
+
+func putLength(file *os.File, length uint64) error {
+	_, err := file.WriteAt(binary.LittleEndian.AppendUint64(nil, length), headerLength)
+	return err
+}
+
+// TestChunksHaveALimit: a sparse file could declare any number of nodes for nothing.
+func TestChunksHaveALimit(t *testing.T) {
+	m := newModel(t, 1<<20)
+	m.thread(1, false).enter(3, On|Timed)
+	memory := m.arena.memory
+	memory.put32(uint64(memory.u32(first(memory)+blockChunk))*layoutUnit+chunkUsed, layoutMostNodes+1)
+	_, summing := m.arena.Sum(0)
+	_, threads := m.arena.Threads()
+	if !errors.Is(summing, ErrDamaged) || !errors.Is(threads, ErrDamaged) {
+		t.Errorf("%v, %v; want %v", summing, threads, ErrDamaged)
 	}
 }
 

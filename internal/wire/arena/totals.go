@@ -63,9 +63,15 @@ func (a *Arena) Sum(now int64) (*Summary, error) {
 	return s, nil
 }
 
+// mostMethods is more than any program has, with all contexts of spots.
+const mostMethods = 4 << 20
+
 func (s *Summary) of(id uint32) *Totals {
 	t := s.Methods[id]
 	if t == nil {
+		if len(s.Methods) == mostMethods {
+			panic(fmt.Errorf("%w: it has more than %d methods", ErrDamaged, mostMethods))
+		}
 		t = &Totals{}
 		s.Methods[id] = t
 	}

@@ -2,6 +2,7 @@ package arena
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -108,6 +109,9 @@ func (w *walk) nodes(block uint64, visit func(ref uint32, node uint64)) {
 	for ref := w.u32(block + blockChunk); ref != 0; {
 		chunk := w.piece(ref, chunkSize)
 		used := w.u32(chunk + chunkUsed)
+		if used > layoutMostNodes {
+			panic(fmt.Errorf("%w: a chunk of %d nodes", ErrDamaged, used))
+		}
 		w.meet(ref, chunkSize+uint64(used)*nodeSize)
 		for i := range used {
 			visit(ref+chunkSize/layoutUnit+i*(nodeSize/layoutUnit), chunk+chunkSize+uint64(i)*nodeSize)

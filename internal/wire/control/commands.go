@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/bits"
-	"slices"
 	"time"
 )
 
@@ -66,6 +65,7 @@ func (p *Peer) Install(ctx context.Context, list []uint32) (Installed, error) {
 	if err != nil {
 		return Installed{}, err
 	}
+	installed.Err = cut(installed.Err)
 	for _, handle := range installed.Gone {
 		if !asked.take(handle) {
 			return Installed{}, p.reject(notAsked(KindInstalled, handle))
@@ -91,7 +91,11 @@ func (p *Peer) restore(ctx context.Context, kind Kind, progress func(Restoring))
 			return Restored{}, err
 		}
 		if f.kind == KindRestored {
-			return decodeFrom[Restored](p, f)
+			restored, err := decodeFrom[Restored](p, f)
+			for i, remark := range restored.Remarks {
+				restored.Remarks[i] = cut(remark)
+			}
+			return restored, err
 		}
 		part, err := decodeFrom[Restoring](p, f)
 		if err != nil {
@@ -150,8 +154,15 @@ func decodeFrom[T any](p *Peer, f frame) (T, error) {
 	return value, nil
 }
 
-// maxClasses is more than any JVM has loaded. It bounds a list without an end.
-const maxClasses = 4 << 20
+// What the answers of an agent may take: more than any JVM has. Tests set smaller limits.
+var (
+	maxClasses = 4 << 20
+	maxNames   = 128 << 20 // bytes of the names of all classes
+	maxFetched = 2 << 30   // bytes of the class files of one Fetch
+)
+
+// maxName is the limit of class files for the bytes of a name.
+const maxName = 65535
 
 // List returns the loaded classes.
 func (p *Peer) List(ctx context.Context) ([]Class, error) {
@@ -160,6 +171,7 @@ func (p *Peer) List(ctx context.Context) ([]Class, error) {
 		return nil, err
 	}
 	var all []Class
+	known, names := make(handleSet), 0
 	for {
 		f, err := a.next(ctx)
 		if err != nil {
@@ -169,12 +181,19 @@ func (p *Peer) List(ctx context.Context) ([]Class, error) {
 		if err != nil {
 			return nil, p.reject(err)
 		}
-		if slices.ContainsFunc(some.List, func(c Class) bool { return c.Handle == 0 }) {
-			return nil, p.reject(f.defect(ErrMalformed, "a class has no handle"))
+		for _, c := range some.List {
+			names += len(c.Name)
+			_, isKnown := known[c.Handle]
+			switch known[c.Handle] = struct{}{}; {
+			case c.Handle == 0:
+				return nil, p.reject(f.defect(ErrMalformed, "a class has no handle"))
+			case isKnown:
+				return nil, p.reject(f.defect(ErrMalformed, fmt.Sprintf("class %d is listed twice", c.Handle)))
+			case len(c.Name) > maxName || names > maxNames || len(known) > maxClasses:
+				return nil, p.reject(f.defect(ErrTooLong, "the list of classes has no end"))
+			}
 		}
-		if all = append(all, some.List...); len(all) > maxClasses {
-			return nil, p.reject(f.defect(ErrTooLong, "the list of classes has no end"))
-		}
+		all = append(all, some.List...)
 		if some.Last {
 			return all, nil
 		}
@@ -189,9 +208,10 @@ const fetchBatch = 128
 // goroutine. If a file is nil, supers are the superclass and the interfaces of the class.
 func (p *Peer) Fetch(ctx context.Context, list []uint32, each func(handle uint32, file []byte, supers []string)) error {
 	list, _ = distinct(list)
+	left := maxFetched
 	for len(list) > 0 {
 		n := min(len(list), fetchBatch)
-		if err := p.fetch(ctx, list[:n], each); err != nil {
+		if err := p.fetch(ctx, list[:n], &left, each); err != nil {
 			return err
 		}
 		list = list[n:]
@@ -199,7 +219,8 @@ func (p *Peer) Fetch(ctx context.Context, list []uint32, each func(handle uint32
 	return nil
 }
 
-func (p *Peer) fetch(ctx context.Context, list []uint32, each func(uint32, []byte, []string)) error {
+// fetch fetches the files of one request. left is how many bytes they may still have.
+func (p *Peer) fetch(ctx context.Context, list []uint32, left *int, each func(uint32, []byte, []string)) error {
 	_, missing := distinct(list)
 	a, err := p.ask(ctx, KindFetch, list)
 	if err != nil {
@@ -220,9 +241,12 @@ func (p *Peer) fetch(ctx context.Context, list []uint32, each func(uint32, []byt
 			return nil
 		}
 		one, err := decode[original](f)
+		*left -= len(f.body)
 		switch {
 		case err != nil:
 			return p.reject(err)
+		case *left < 0:
+			return p.reject(f.defect(ErrTooLong, "the class files have no end"))
 		case !missing.take(one.Handle):
 			return p.reject(notAsked(f.kind, one.Handle))
 		case one.Found && len(one.Bytes) == 0:
@@ -248,7 +272,7 @@ func (p *Peer) Sees(ctx context.Context, list []uint32) (map[uint32]string, erro
 		if !missing.take(one.Handle) {
 			return nil, p.reject(notAsked(KindSeen, one.Handle))
 		}
-		reasons[one.Handle] = one.Reason
+		reasons[one.Handle] = cut(one.Reason)
 	}
 	if len(missing) > 0 {
 		return nil, p.reject(&FrameError{Kind: KindSeen, Defect: ErrOutOfTurn, Detail: fmt.Sprintf("%d classes are missing", len(missing))})

@@ -236,6 +236,30 @@ func TestCommands(t *testing.T) {
 	}
 }
 
+// TestTextsForTheUserAreCut: a hostile agent does not fill the terminal.
+func TestTextsForTheUserAreCut(t *testing.T) {
+	long := strings.Repeat("x", 1<<20)
+	p, a := connect(t, Settings{})
+	go func() {
+		a.send(KindFailed, a.receive(KindPing).request, long)
+		a.send(KindInstalled, a.receive(KindInstall).request, Installed{Err: long})
+		a.send(KindSeen, a.receive(KindSees).request, []sight{{1, long}})
+		a.send(KindRestored, a.receive(KindRestore).request, Restored{Remarks: []string{long}})
+	}()
+	failed := p.Ping(t.Context())
+	installed, err1 := p.Install(t.Context(), []uint32{1})
+	seen, err2 := p.Sees(t.Context(), []uint32{1})
+	restored, err3 := p.Restore(t.Context())
+	if failed == nil || errors.Join(err1, err2, err3) != nil || len(restored.Remarks) != 1 {
+		t.Fatalf("%.100v, %.100v", failed, errors.Join(err1, err2, err3))
+	}
+	for what, text := range map[string]string{"FAILED": failed.Error(), "INSTALLED": installed.Err, "SEEN": seen[1], "RESTORED": restored.Remarks[0]} {
+		if len(text) > 2*maxNotice || len(text) < 1000 {
+			t.Errorf("%s: %d bytes, want a few thousand", what, len(text))
+		}
+	}
+}
+
 func TestBye(t *testing.T) {
 	p, a := connect(t, Settings{})
 	restored := Restored{5, 6, false, []string{"a thread is in a hook"}}
@@ -295,6 +319,9 @@ func TestMisbehaviourEndsTheSession(t *testing.T) {
 	fetch := func(ctx context.Context, p *Peer) error {
 		return p.Fetch(ctx, []uint32{1, 2}, func(uint32, []byte, []string) {})
 	}
+	classesBefore, namesBefore, fetchedBefore := maxClasses, maxNames, maxFetched
+	maxClasses, maxNames, maxFetched = 4, 1000, 1000
+	defer func() { maxClasses, maxNames, maxFetched = classesBefore, namesBefore, fetchedBefore }()
 	for name, tt := range map[string]struct {
 		call   func(context.Context, *Peer) error
 		say    func(a *agent, request uint32)
@@ -313,6 +340,21 @@ func TestMisbehaviourEndsTheSession(t *testing.T) {
 		"wrong reply":      {list, func(a *agent, n uint32) { a.send(KindSeen, n, []sight{}) }, ErrOutOfTurn},
 		"malformed reply":  {list, func(a *agent, n uint32) { a.send(KindClasses, n, "xx") }, ErrMalformed},
 		"handle 0":         {list, func(a *agent, n uint32) { a.send(KindClasses, n, classes{true, []Class{{Name: "x"}}}) }, ErrMalformed},
+		"a class twice":    {list, func(a *agent, n uint32) { a.send(KindClasses, n, classes{true, []Class{{Handle: 1}, {Handle: 1}}}) }, ErrMalformed},
+		"a long name": {list, func(a *agent, n uint32) {
+			a.send(KindClasses, n, classes{true, []Class{{Handle: 1, Name: strings.Repeat("x", maxName+1)}}})
+		}, ErrTooLong},
+		"long names": {list, func(a *agent, n uint32) {
+			a.send(KindClasses, n, classes{false, []Class{{Handle: 1, Name: strings.Repeat("x", 600)}}})
+			a.send(KindClasses, n, classes{false, []Class{{Handle: 2, Name: strings.Repeat("x", 600)}}})
+		}, ErrTooLong},
+		"many classes": {list, func(a *agent, n uint32) {
+			a.send(KindClasses, n, classes{false, []Class{{Handle: 1}, {Handle: 2}, {Handle: 3}, {Handle: 4}, {Handle: 5}}})
+		}, ErrTooLong},
+		"large classes": {fetch, func(a *agent, n uint32) {
+			a.send(KindOriginal, n, original{1, true, make([]byte, 600), nil})
+			a.send(KindOriginal, n, original{2, true, make([]byte, 600), nil})
+		}, ErrTooLong},
 		"malformed fail":   {list, func(a *agent, n uint32) { a.send(KindFailed, n, nothing{}) }, ErrMalformed},
 		"malformed notice": {list, func(a *agent, _ uint32) { a.send(KindNotice, 0, nothing{}) }, ErrMalformed},
 		"sees too few":     {sees, func(a *agent, n uint32) { a.send(KindSeen, n, []sight{{1, ""}}) }, ErrOutOfTurn},

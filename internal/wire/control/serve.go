@@ -127,13 +127,18 @@ const (
 
 func (n *notices) init() { n.queue = make(chan string, maxNotices) }
 
+// cut limits the length of a text for the user.
+func cut(text string) string {
+	if len(text) <= maxNotice {
+		return text
+	}
+	return fmt.Sprintf("%s… (%d bytes)", validPrefix(text, maxNotice), len(text))
+}
+
 // add never blocks: a slow reader must not delay the agent.
 func (n *notices) add(text string) {
-	if len(text) > maxNotice {
-		text = fmt.Sprintf("%s… (%d bytes)", validPrefix(text, maxNotice), len(text))
-	}
 	select {
-	case n.queue <- text:
+	case n.queue <- cut(text):
 	default:
 		n.dropped.Add(1)
 	}
