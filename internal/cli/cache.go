@@ -85,7 +85,7 @@ func (c *cacheCommand) with(command *cobra.Command, run func(ctx context.Context
 
 func (p *cacheDirFlags) addFlags(flags flagSet) {
 	flags.StringVar(&p.dir, "cache", "", "`DIR` of the cache, instead of the user's default")
-	flags.StringSliceVar(&p.trust, "cache-trust", nil, "`USER` whose woven classes are also accepted; may be repeated")
+	flags.StringSliceVar(&p.trust, "cache-trust", nil, "`USER` whose woven classes are also accepted, who can thereby run code in your JVMs; may be repeated")
 }
 
 func (p *cacheDirFlags) options() (cache.Options, error) {
@@ -158,8 +158,8 @@ not used for the longest time are removed. It can be deleted at any time.
 
 Cached code goes into programs, so Sonde refuses a directory or file that somebody else
 could have written. --cache-trust names other users whose entries are accepted besides
-your own and those of root; commands that weave have --cache-share, which lets others
-read.
+your own and those of root: they can then run code in the JVMs that you instrument.
+Commands that weave have --cache-share, which lets others read.
 
 All commands that put hooks into a JVM use the cache, and print how many classes they
 wove and how many came from the cache. --cache DIR uses another directory, --no-cache

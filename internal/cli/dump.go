@@ -133,7 +133,7 @@ func (d *dumpCommand) dump(ctx context.Context, spec string) error {
 			if d.shown > 1 {
 				_ = out.WriteByte('\n') // an error stays with the writer
 			}
-			_, _ = fmt.Fprintf(out, "# %s\n", e.Path)
+			_, _ = fmt.Fprintf(out, "# %s\n", format.Printable(e.Path))
 		}
 		return defect, dump.Class(out, c, opts)
 	})
@@ -326,7 +326,7 @@ func (d *dumpCommand) diffOne(out *bufio.Writer, path string, old, now []byte, s
 		return true, document.Write(out, document.ClassDiff{Path: path, Class: a.Name(), Diff: text.String()})
 	}
 	if several {
-		_, _ = fmt.Fprintf(out, "# %s\n", path) // errors stay with the writer
+		_, _ = fmt.Fprintf(out, "# %s\n", format.Printable(path)) // errors stay with the writer
 	}
 	_, err = out.WriteString(text.String())
 	return true, err
@@ -340,6 +340,6 @@ func (d *dumpCommand) onlyOne(out *bufio.Writer, path, which string, data []byte
 	if d.json {
 		return document.Write(out, document.ClassDiff{Path: path, Class: c.Name(), Only: which})
 	}
-	_, err = fmt.Fprintf(out, "# %s: only %s\n", path, which)
+	_, err = fmt.Fprintf(out, "# %s: only %s\n", format.Printable(path), which)
 	return err
 }

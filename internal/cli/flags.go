@@ -217,7 +217,7 @@ func caret(err error) string {
 	if !errors.As(err, &pointed) {
 		return ""
 	}
-	return "  " + strings.ReplaceAll(pointed.Caret(), "\n", "\n  ") + "\n"
+	return "  " + strings.ReplaceAll(format.PrintableLines(pointed.Caret()), "\n", "\n  ") + "\n"
 }
 
 // sourceFlags choose the sampler.

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -250,7 +249,13 @@ func shellWord(s string) string {
 }
 
 func (i *instrumentCommand) print(s *document.Instrument) error {
-	out := bufio.NewWriter(i.out) // keeps the first error until Flush
+	var text strings.Builder
+	i.describe(&text, s)
+	_, err := io.WriteString(i.out, format.PrintableLines(text.String())) // jars may contain any names
+	return err
+}
+
+func (i *instrumentCommand) describe(out io.Writer, s *document.Instrument) {
 	_, _ = fmt.Fprintf(out, "wrote %s in %.1f s\n", s.Output, s.Seconds)
 	_, _ = fmt.Fprintf(out, "classes  %s woven of %s read", format.Grouped(s.Classes.Woven), format.Grouped(s.Classes.Read))
 	if s.NestedJars > 0 {
@@ -285,7 +290,6 @@ func (i *instrumentCommand) print(s *document.Instrument) error {
 	if i.needsRuntime() {
 		_, _ = fmt.Fprintf(out, "         (sonde runtime-jar writes %s)\n", runtimeJarName)
 	}
-	return out.Flush()
 }
 
 // printLeftAlone lists methods by reason, in the order of the input.

@@ -181,7 +181,7 @@ func writeSome(out io.Writer, indent string, lines []string, most int, all bool,
 		lines = append(lines[:most:most], rest)
 	}
 	for _, line := range lines {
-		_, _ = fmt.Fprintf(out, "%s%s\n", indent, line)
+		_, _ = fmt.Fprintf(out, "%s%s\n", indent, format.PrintableLines(line))
 	}
 }
 

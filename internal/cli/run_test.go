@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -87,6 +88,46 @@ func TestErrorsSteerNoTerminal(t *testing.T) {
 	f.note("\x1b]0;x\a")
 	if written.String() != "note: ?]0;x?\n" {
 		t.Errorf("%q", written.String())
+	}
+}
+
+// TestNamesInJarsSteerNoTerminal: whoever made a jar chose the names of its entries.
+func TestNamesInJarsSteerNoTerminal(t *testing.T) {
+	class, err := os.ReadFile(filepath.Join("..", "..", "classfile", "testdata", "zoo", "8", "PrivateAccess.class"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const escape = "\x1b]0;owned\x07\u009b31m"
+	jar := func(name string, more ...string) string {
+		path := filepath.Join(t.TempDir(), name)
+		file, err := os.Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		archive := zip.NewWriter(file)
+		for _, name := range append(more, escape+"/A.class", escape+"/B.class", "lib/"+escape+".jar") {
+			entry, err := archive.Create(name)
+			if err == nil {
+				_, err = entry.Write(class)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := errors.Join(archive.Close(), file.Close()); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	hostile, other := jar("hostile.jar", escape+"/C.class"), jar("other.jar", escape+"/D.class")
+	for _, args := range [][]string{
+		{"instrument", hostile, "-o", filepath.Join(t.TempDir(), "out.jar"), "-t", "probe", "-m", "**", "-v"},
+		{"dump", hostile}, {"dump", hostile, "--diff", other}, {"dump", hostile + "!" + escape}, {"dump", hostile, "--method", "a." + escape + "("},
+	} {
+		_, stdout, stderr := runHere(t.Context(), args...)
+		if at := strings.IndexFunc(stdout+stderr, func(r rune) bool { return r != '\n' && r != '\t' && unicode.IsControl(r) }); at >= 0 || stdout+stderr == "" {
+			t.Errorf("sonde %.20q: %.200q", args, (stdout + stderr)[max(0, at-50):])
+		}
 	}
 }
 

@@ -195,13 +195,19 @@ func (j *judge) verification() {
 }
 
 func (j *judge) securityManager() {
-	// There can be one up to JDK 23; allow and disallow only say whether it may be set later.
-	const last = 23
+	const last = 23 // the JDK that can have one
 	value, set := j.facts.Properties["java.security.manager"]
-	if set && value != "allow" && value != "disallow" && j.version.Feature <= last {
-		j.find(Warn, "security", "a SecurityManager is installed, so hooks go into a jar on the boot class path, "+
-			"and the JVM will print a warning about class sharing on the program's error stream", "")
+	set = set && value != "allow" && value != "disallow" || j.facts.JVM.Restricted
+	if !set || j.version.Feature > last {
+		return
 	}
+	const grant = "grant java.security.AllPermission to the agent's jar in its policy, or start it without -Djava.security.manager"
+	if j.facts.Properties["java.security.policy"] == "" && j.facts.JVM.Property("java.security.policy") == "" {
+		j.find(Stop, "security", "a SecurityManager with the default policy is installed, which lets no agent work, not even one that is loaded at the start", grant)
+		return
+	}
+	j.find(Warn, "security", "a SecurityManager is installed, so Sonde can enter only if its policy allows that; then hooks go into a jar on the boot class path, "+
+		"and the JVM prints a warning about class sharing on the program's error stream", grant)
 }
 
 func (j *judge) sharing() {

@@ -83,7 +83,12 @@ func TestJudge(t *testing.T) {
 		{"security manager", func(f *Facts) {
 			f.JVM.Version = "17.0.15"
 			f.Properties = map[string]string{"java.security.manager": ""}
-		}, Warn, "security", "SecurityManager", ""},
+		}, Stop, "security", "default policy", "AllPermission"},
+		{"security manager by its options", func(f *Facts) { f.JVM.Version, f.JVM.Restricted = "17.0.15", true }, Stop, "security", "default policy", "AllPermission"},
+		{"security manager with a policy", func(f *Facts) {
+			f.JVM.Version = "17.0.15"
+			f.Properties = map[string]string{"java.security.manager": "", "java.security.policy": "/x"}
+		}, Warn, "security", "only if its policy", "AllPermission"},
 		{"archive", func(f *Facts) { f.Flags["AOTCache"] = "app.aot" }, OK, "sharing", "app.aot", ""},
 		{"writes an archive", func(f *Facts) { f.Flags["ArchiveClassesAtExit"] = "a.jsa" }, Note, "sharing", "will not contain", ""},
 		{"interpreted", func(f *Facts) { f.Arguments = []string{"-Xint"} }, Warn, "compilation", "-Xint", ""},

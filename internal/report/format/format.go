@@ -102,6 +102,19 @@ func Printable(name string) string {
 	}, name)
 }
 
+// PrintableLines is Printable for a text of several lines.
+func PrintableLines(text string) string {
+	var out strings.Builder
+	for line := range strings.Lines(text) {
+		content, isEnded := strings.CutSuffix(line, "\n")
+		out.WriteString(Printable(content))
+		if isEnded {
+			out.WriteByte('\n')
+		}
+	}
+	return out.String()
+}
+
 // ShortClass shortens the package of a class so that it can still be recognised:
 // o.s.w.servlet.DispatcherServlet. Parts of one or two letters remain, as does the last one.
 func ShortClass(class string) string {

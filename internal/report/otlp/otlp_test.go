@@ -98,6 +98,20 @@ func receive(t *testing.T, answer func(http.ResponseWriter)) (endpoint string, r
 	return endpoint, received
 }
 
+// TestNoRedirectIsFollowed: spans go only to the receiver that was named.
+func TestNoRedirectIsFollowed(t *testing.T) {
+	other, received := receive(t, nil)
+	endpoint, _ := receive(t, func(w http.ResponseWriter) {
+		w.Header().Set("Location", other)
+		w.WriteHeader(http.StatusTemporaryRedirect)
+	})
+	sent, err := Send(t.Context(), endpoint, tracetest.Sample(), "1.0")
+	var refused *RefusedError
+	if !errors.As(err, &refused) || !strings.Contains(refused.Detail, other) || sent != 0 || len(*received) != 0 {
+		t.Errorf("%d sent, %d received elsewhere, %v; want a RefusedError that names %s", sent, len(*received), err, other)
+	}
+}
+
 func TestJSONAndProtobufAgree(t *testing.T) {
 	sample := tracetest.Sample()
 	endpoint, received := receive(t, nil)

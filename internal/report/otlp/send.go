@@ -51,6 +51,9 @@ const (
 	mostAnswer = 1 << 16
 )
 
+// client follows no redirects: they would send the spans to a receiver that the user has not named.
+var client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+
 // Endpoint returns the URL for traces of a receiver: the given URL if it has a path, else
 // with the standard path.
 func Endpoint(text string) (string, error) {
@@ -104,7 +107,7 @@ func post(ctx context.Context, endpoint string, data *tracepb.TracesData) error 
 	}
 	request.Header.Set("Content-Type", "application/x-protobuf")
 	request.Header.Set("User-Agent", "sonde")
-	response, err := http.DefaultClient.Do(request)
+	response, err := client.Do(request)
 	if err != nil {
 		return fmt.Errorf("otlp: %w: is a receiver listening there?", err)
 	}
@@ -115,7 +118,9 @@ func post(ctx context.Context, endpoint string, data *tracepb.TracesData) error 
 	}
 	if response.StatusCode/100 != 2 {
 		detail := ""
-		if !strings.Contains(response.Header.Get("Content-Type"), "protobuf") {
+		if to := response.Header.Get("Location"); response.StatusCode/100 == 3 && to != "" {
+			detail = fmt.Sprintf("it redirects to %s: name that URL if you trust it", to)
+		} else if !strings.Contains(response.Header.Get("Content-Type"), "protobuf") {
 			detail = firstLine(string(answer))
 		} else if _, text := status(answer); text != "" {
 			detail = text

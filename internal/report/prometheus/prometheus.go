@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -46,9 +47,23 @@ func NewExporter(path, address string) (*Exporter, error) {
 	return e, nil
 }
 
-func (e *Exporter) serve(w http.ResponseWriter, _ *http.Request) {
+// serve answers a listener on the loopback only under a name of this machine: a page of another site could otherwise
+// make a browser here read the answer, by a name that leads to this machine.
+func (e *Exporter) serve(w http.ResponseWriter, r *http.Request) {
+	if local, is := e.listener.Addr().(*net.TCPAddr); is && local.IP.IsLoopback() && !isLocal(r.Host) {
+		http.Error(w, "this name is not one of this machine: use localhost or 127.0.0.1", http.StatusMisdirectedRequest)
+		return
+	}
 	w.Header().Set("Content-Type", contentType)
 	_, _ = w.Write(*e.text.Load())
+}
+
+func isLocal(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	ip := net.ParseIP(strings.Trim(host, "[]"))
+	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // Address returns the address it serves at, or "".

@@ -50,3 +50,30 @@ func TestExporter(t *testing.T) {
 		t.Errorf("reported again: %v", err)
 	}
 }
+
+// TestNamesOfOtherMachines: a page of another site cannot read the answer by a name that leads here.
+func TestNamesOfOtherMachines(t *testing.T) {
+	e, err := NewExporter("", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(e.Close)
+	for host, want := range map[string]int{
+		e.Address(): 200, "localhost": 200, "localhost:80": 200, "127.0.0.2:9187": 200, "[::1]:9187": 200, "[::1]": 200,
+		"evil.example": 421, "evil.example:80": 421, "10.0.0.1": 421, "localhost.evil.example": 421,
+	} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+e.Address()+"/metrics", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Host = host
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close()
+		if response.StatusCode != want {
+			t.Errorf("%s: %d, want %d", host, response.StatusCode, want)
+		}
+	}
+}
