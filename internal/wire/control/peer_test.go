@@ -346,10 +346,10 @@ func TestMisbehaviourEndsTheSession(t *testing.T) {
 		}, ErrTooLong},
 		"long names": {list, func(a *agent, n uint32) {
 			a.send(KindClasses, n, classes{false, []Class{{Handle: 1, Name: strings.Repeat("x", 600)}}})
-			a.send(KindClasses, n, classes{false, []Class{{Handle: 2, Name: strings.Repeat("x", 600)}}})
+			a.send(KindClasses, n, classes{true, []Class{{Handle: 2, Name: strings.Repeat("x", 600)}}})
 		}, ErrTooLong},
 		"many classes": {list, func(a *agent, n uint32) {
-			a.send(KindClasses, n, classes{false, []Class{{Handle: 1}, {Handle: 2}, {Handle: 3}, {Handle: 4}, {Handle: 5}}})
+			a.send(KindClasses, n, classes{true, []Class{{Handle: 1}, {Handle: 2}, {Handle: 3}, {Handle: 4}, {Handle: 5}}})
 		}, ErrTooLong},
 		"large classes": {fetch, func(a *agent, n uint32) {
 			a.send(KindOriginal, n, original{1, true, make([]byte, 600), nil})
