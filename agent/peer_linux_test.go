@@ -279,6 +279,21 @@ func (g *guest) weaveInto(class string, template *weave.Template, isWanted func(
 	g.reply(installed)
 }
 
+// TestOnlyTheAgentControlsHooks: classes of the program find the class, but cannot call it.
+func TestOnlyTheAgentControlsHooks(t *testing.T) {
+	everyGuest(t, func(t *testing.T, g *guest) {
+		g.mapArena()
+		control := "control:" + strings.ReplaceAll(agent.HookClass(), "/", ".") + "Control"
+		if got := g.tell(control, 1); got != control+" 0" {
+			t.Errorf("%s methods can be called", got)
+		}
+		g.tell("work", 1)
+		g.hook() // and the agent can still
+		g.leave()
+		isGone(t, g.target)
+	})
+}
+
 // What would harm the program is refused, and the session goes on.
 func TestValuesThatCannotBeAreRefused(t *testing.T) {
 	everyGuest(t, func(t *testing.T, g *guest) {

@@ -4,6 +4,10 @@ import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
+import java.lang.reflect.Array;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.locks.LockSupport;
 
@@ -53,8 +57,36 @@ public class Guest {
             case "mirror":
                 return Mirror.next(i);
             default:
-                return Work.next(i);
+                return what.startsWith("control:") ? control(what.substring(what.indexOf(':') + 1)) : Work.next(i);
         }
+    }
+
+    /** Calls all methods of a class that anybody may call, without being the agent; returns how many did not object. */
+    private static int control(String name) {
+        int allowed = 0;
+        try {
+            for (Method method : Class.forName(name).getMethods()) {
+                if (!Modifier.isStatic(method.getModifiers())) {
+                    continue;
+                }
+                Class<?>[] types = method.getParameterTypes();
+                Object[] values = new Object[types.length];
+                for (int i = 0; i < types.length; i++) {
+                    values[i] = types[i].isPrimitive() ? Array.get(Array.newInstance(types[i], 1), 0) : null;
+                }
+                try {
+                    method.invoke(null, values);
+                    allowed++;
+                } catch (InvocationTargetException e) {
+                    if (!(e.getCause() instanceof SecurityException)) {
+                        allowed++;
+                    }
+                }
+            }
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalStateException(e);
+        }
+        return allowed;
     }
 
     /** Calls Work in threads that are virtual where there are such. */

@@ -160,7 +160,9 @@ public class Traces {
 
         /** The transaction is asked for, joined and parted from by place. */
         private String hand(char what, String rest) throws Exception {
-            long tid = (long) call(Class.forName(hooks.getName() + "Control", true, null), "tid", Thread.currentThread());
+            java.lang.reflect.Field key = hooks.getDeclaredField("U");
+            key.setAccessible(true);
+            long tid = (long) call(Class.forName(hooks.getName() + "Control", true, null), "tid", key.get(null), Thread.currentThread());
             int index = (int) call(places, "claim", tid);
             Object table = call(places, "table", index);
             long place = (long) call(places, "offset", index);

@@ -206,8 +206,7 @@ func (j *judge) securityManager() {
 		j.find(Stop, "security", "a SecurityManager with the default policy is installed, which lets no agent work, not even one that is loaded at the start", grant)
 		return
 	}
-	j.find(Warn, "security", "a SecurityManager is installed, so Sonde can enter only if its policy allows that; then hooks go into a jar on the boot class path, "+
-		"and the JVM prints a warning about class sharing on the program's error stream", grant)
+	j.find(Warn, "security", "a SecurityManager is installed, so Sonde can enter only if its policy allows that", grant)
 }
 
 func (j *judge) sharing() {

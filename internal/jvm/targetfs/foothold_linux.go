@@ -88,7 +88,7 @@ func (f *Foothold) makeDirectory(where string) error {
 // to who writes.
 func (p *place) tryRoom() error {
 	const name = ".room"
-	if err := p.fill(name, zeros[:512<<10]); err != nil {
+	if err := p.fill(name, zeros[:768<<10]); err != nil {
 		return err
 	}
 	return p.remove(name)

@@ -21,6 +21,9 @@ import java.nio.channels.FileChannel;
  *       when {@link #off} is called, and that none follows.
  * </ul>
  *
+ * <p>Every class of the program can find this one, and its methods can crash the JVM. So each requires a key that only code
+ * with access to native memory can have: the JDK's internal Unsafe, whose package is exported to the agent alone.
+ *
  * <p>The mapping is kept here because the class loader of the agent is discarded: if a thread may still be in a hook,
  * the arena stays mapped.
  */
@@ -33,8 +36,15 @@ public final class SondeHooksControl {
     private SondeHooksControl() {
     }
 
+    private static void check(Object key) {
+        if (key != U) {
+            throw new SecurityException("only Sonde's agent may control its hooks");
+        }
+    }
+
     /** Sets the arena of the hooks, which is the beginning of a file; the hooks stay off. */
-    public static void open(FileChannel file, long length, int epoch) throws IOException {
+    public static void open(Object key, FileChannel file, long length, int epoch) throws IOException {
+        check(key);
         if (mapping != null) {
             throw new IllegalStateException("an arena is mapped already");
         }
@@ -83,7 +93,8 @@ public final class SondeHooksControl {
     }
 
     /** Sets the switch table, whose length is a power of two; null switches every hook off. */
-    public static synchronized void probes(long[] table) {
+    public static synchronized void probes(Object key, long[] table) {
+        check(key);
         if (SondeHooks.base != 0) {
             prepareFor(table);
             SondeHooks.probes = table;
@@ -108,7 +119,8 @@ public final class SondeHooksControl {
      * @return false if there is no table, or if it would have no empty entry, at which searches end; then
      *     nothing is changed
      */
-    public static synchronized boolean change(long[] entries) {
+    public static synchronized boolean change(Object key, long[] entries) {
+        check(key);
         long[] table = SondeHooks.probes;
         if (table == null || table == CALIBRATION_ALONE) {
             return false;
@@ -146,7 +158,8 @@ public final class SondeHooksControl {
      *
      * @param fresh positions have a new meaning, so that the paths of all threads are reset
      */
-    public static synchronized void watches(long[] table, String[] members, int[] positions, String[] bridges, boolean fresh) {
+    public static synchronized void watches(Object key, long[] table, String[] members, int[] positions, String[] bridges, boolean fresh) {
+        check(key);
         if (SondeHooks.base != 0) {
             if (table != null) {
                 SondeHooksHandOff.begin();
@@ -159,7 +172,8 @@ public final class SondeHooksControl {
      * Sets the table of a pack, whose words are in its bytes from an offset on, in native byte order. A pack has no
      * hooks that pass contexts to other threads.
      */
-    public static synchronized void watches(byte[] pack, int at, int words, String[] members, int[] positions, String[] bridges) {
+    public static synchronized void watches(Object key, byte[] pack, int at, int words, String[] members, int[] positions, String[] bridges) {
+        check(key);
         if (SondeHooks.base != 0) {
             long[] table = new long[words];
             U.copyMemory(pack, bytes() + at, table, LONGS, 8L * words);
@@ -168,12 +182,14 @@ public final class SondeHooksControl {
     }
 
     /** Makes the JVM compile the hooks of a pack, by calls of a muted thread; see {@link SondeHooksRehearsal#summon}. */
-    public static long summon(int calls) {
+    public static long summon(Object key, int calls) {
+        check(key);
         return SondeHooksRehearsal.summon(calls);
     }
 
     /** Shows compilers all that the hooks of a pack do before the program needs them; see {@link SondeHooksRehearsal}. */
-    public static void rehearse(int calls, long deadline) {
+    public static void rehearse(Object key, int calls, long deadline) {
+        check(key);
         SondeHooksRehearsal.run(calls, deadline);
     }
 
@@ -188,13 +204,15 @@ public final class SondeHooksControl {
     }
 
     /** A number in the arena, which the caller keeps mapped; 0 if the hooks are off. */
-    public static long get(int at) {
+    public static long get(Object key, int at) {
+        check(key);
         long b = SondeHooks.base;
         return b == 0 ? 0 : U.getLongVolatile(null, b + at);
     }
 
     /** Sets a number. */
-    public static void put(int at, long number) {
+    public static void put(Object key, int at, long number) {
+        check(key);
         long b = SondeHooks.base;
         if (b != 0) {
             U.putLongRelease(null, b + at, number);
@@ -202,7 +220,8 @@ public final class SondeHooksControl {
     }
 
     /** Sets a 32-bit number. */
-    public static void put(int at, int number) {
+    public static void put(Object key, int at, int number) {
+        check(key);
         long b = SondeHooks.base;
         if (b != 0) {
             U.putIntRelease(null, b + at, number);
@@ -210,7 +229,8 @@ public final class SondeHooksControl {
     }
 
     /** Sets bytes. */
-    public static void put(int at, byte[] bytes) {
+    public static void put(Object key, int at, byte[] bytes) {
+        check(key);
         long b = SondeHooks.base;
         for (int i = 0; b != 0 && i < bytes.length; i++) {
             U.putByte(null, b + at + i, bytes[i]);
@@ -218,7 +238,8 @@ public final class SondeHooksControl {
     }
 
     /** Sets whether members that are called by reflection and through handles are reported to Sonde. */
-    public static synchronized void follow(boolean on) {
+    public static synchronized void follow(Object key, boolean on) {
+        check(key);
         if (on && SondeHooks.base != 0) {
             SondeHooksMembers.begin();
             SondeHooks.following = true;
@@ -235,7 +256,8 @@ public final class SondeHooksControl {
     }
 
     /** Disables the hooks for calls that begin after the next safepoint. */
-    public static synchronized void off() {
+    public static synchronized void off(Object key) {
+        check(key);
         SondeHooks.probes = null;
         stopFollowing();
         SondeHooksWatches.forget();
@@ -248,7 +270,8 @@ public final class SondeHooksControl {
      *
      * @return whether it is unmapped; otherwise, after the time limit, it stays mapped
      */
-    public static boolean retire(long boundNanos) {
+    public static boolean retire(Object key, long boundNanos) {
+        check(key);
         if (mapping == null) {
             return true;
         }
@@ -294,22 +317,25 @@ public final class SondeHooksControl {
     }
 
     /** Mutes the calling thread: its calls are not measured until as many calls of {@link #unmute}. */
-    public static void mute() {
-        mute(Thread.currentThread());
+    public static void mute(Object key) {
+        mute(key, Thread.currentThread());
     }
 
     /** Mutes another thread, which must have no running call. */
-    public static void mute(Thread thread) {
+    public static void mute(Object key, Thread thread) {
+        check(key);
         SondeHooksPlaces.mute(thread, MUTE_ONE);
     }
 
     /** Undoes one {@link #mute}. */
-    public static void unmute() {
+    public static void unmute(Object key) {
+        check(key);
         SondeHooksPlaces.mute(Thread.currentThread(), -MUTE_ONE);
     }
 
     /** Frees the places, with their blocks, of threads that have ended. */
-    public static void sweep() {
+    public static void sweep(Object key) {
+        check(key);
         sweepPlaces();
         SondeHooksHandOff.sweep();
         SondeHooksLabels.catchUp();
@@ -321,7 +347,8 @@ public final class SondeHooksControl {
     }
 
     /** Creates more places if threads found none. */
-    public static void relieve() {
+    public static void relieve(Object key) {
+        check(key);
         if (SondeHooksPlaces.crowded && SondeHooksPlaces.second == null && SondeHooksPlaces.first != null) {
             SondeHooksPlaces.secondThreads = new Thread[1 << SondeHooksPlaces.SECOND_BITS];
             SondeHooksPlaces.secondStates = new SondeHooksState[1 << SondeHooksPlaces.SECOND_BITS];
@@ -330,7 +357,8 @@ public final class SondeHooksControl {
     }
 
     /** Whether a process with access to the arena has requested the removal of the hooks. */
-    public static boolean isStopAsked() {
+    public static boolean isStopAsked(Object key) {
+        check(key);
         long b = SondeHooks.base;
         return b != 0 && U.getIntVolatile(null, b + HEADER_STOP) != 0;
     }
@@ -343,7 +371,8 @@ public final class SondeHooksControl {
      *     number of calls
      * @return whether this ended before the deadline, with the hooks on all the time
      */
-    public static boolean calibrate(int rounds, int setting, int body, int steps, long deadline, long[] into) {
+    public static boolean calibrate(Object key, int rounds, int setting, int body, int steps, long deadline, long[] into) {
+        check(key);
         long[] table = calibrationTable(setting);
         int at = SondeHooksCalibration.entry(table);
         if (at < 0) {
@@ -378,7 +407,8 @@ public final class SondeHooksControl {
     }
 
     /** A thread's id as the hooks see it. */
-    public static long tid(Thread thread) {
+    public static long tid(Object key, Thread thread) {
+        check(key);
         return U.getLong(thread, SondeHooks.TID);
     }
 }

@@ -111,11 +111,11 @@ final class SondeHooksRehearsal {
     }
 
     private static void enterMuted() {
-        SondeHooksControl.mute();
+        SondeHooksControl.mute(U);
         try {
             SondeHooksWatch.exit(SondeHooksWatch.enter(CALIBRATION_ID));
         } finally {
-            SondeHooksControl.unmute();
+            SondeHooksControl.unmute(U);
         }
     }
 

@@ -8,6 +8,11 @@ final class BootClasses {
     private BootClasses() {
     }
 
+    /** What only code with access to the JDK's internal classes can have. */
+    static Object key() {
+        return Unsafe.getUnsafe();
+    }
+
     static void define(List<byte[]> classes, List<String> names) {
         Unsafe unsafe = Unsafe.getUnsafe();
         for (int i = 0; i < classes.size(); i++) {

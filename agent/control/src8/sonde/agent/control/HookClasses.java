@@ -6,6 +6,9 @@ import java.util.List;
 
 /** Ensures that the hook classes are defined. They are never unloaded, because they belong to the boot loader. */
 final class HookClasses {
+    /** What the hooks require of who controls them; null until they are found or defined. */
+    static volatile Object key;
+
     private final Build build;
     private final Instrumentation instrumentation;
     private Class<?> main;
@@ -15,21 +18,25 @@ final class HookClasses {
         this.instrumentation = instrumentation;
     }
 
-    /** Returns the class that woven code calls, if an earlier session of the same build has defined it. */
+    /** Returns the class that woven code calls, and defines it unless an earlier session of the same build has. */
     synchronized Class<?> need() throws Exception {
-        if (main == null) {
-            main = find(build.hookClasses[0].replace('/', '.'));
-        }
-        if (main == null) {
+        if (main == null && !areDefined()) {
             define();
             main = Class.forName(build.hookClasses[0].replace('/', '.'), false, null);
         }
         return main;
     }
 
-    /** Whether a session of the same build has defined them. */
-    boolean areDefined() {
-        return find(build.hookClasses[0].replace('/', '.')) != null;
+    /** Whether a session of the same build has defined them; then they can be called. */
+    synchronized boolean areDefined() throws ReflectiveOperationException {
+        if (main == null) {
+            Class<?> found = find(build.hookClasses[0].replace('/', '.'));
+            if (found != null) {
+                opened();
+                main = found;
+            }
+        }
+        return main != null;
     }
 
     /** Defines the main class last: if it exists, all do. If the first does not exist, none does, so the others are not looked up. */
@@ -47,7 +54,13 @@ final class HookClasses {
                 classes.add(build.hookClass(build.hookClasses[i]));
             }
         }
-        definer().define(instrumentation, HookClasses.class.getClassLoader(), classes, names);
+        opened().define(classes, names);
+    }
+
+    private Definer opened() throws ReflectiveOperationException {
+        Definer by = definer();
+        key = by.open(instrumentation, HookClasses.class.getClassLoader());
+        return by;
     }
 
     private static Definer definer() throws ReflectiveOperationException {

@@ -6,7 +6,7 @@ import java.io.IOException;
 import java.io.RandomAccessFile;
 
 /**
- * The only class that calls hook classes: it can be linked only after they are defined.
+ * The only class that calls hook classes: it can be linked only after {@link HookClasses} has found or defined them.
  *
  * <p>An instance is one mapped arena.
  */
@@ -15,6 +15,8 @@ final class Hooks {
     /** The largest arena that hooks can address: 24 bits of units of 64 bytes. */
     private static final long MOST_BYTES = 1L << 30;
     private static final String OWN_THREADS = "sonde-";
+    /** What the hooks require of their caller. */
+    private static final Object KEY = HookClasses.key;
 
     private final File file;
 
@@ -36,13 +38,13 @@ final class Hooks {
         }
         RandomAccessFile opened = new RandomAccessFile(file, "rw");
         try {
-            SondeHooksControl.open(opened.getChannel(), length, epoch);
+            SondeHooksControl.open(KEY, opened.getChannel(), length, epoch);
         } finally {
             opened.close();
         }
         for (Thread thread : live) {
             if (isOurs(thread)) {
-                SondeHooksControl.mute(thread);
+                SondeHooksControl.mute(KEY, thread);
             }
         }
         return new Hooks(file);
@@ -50,7 +52,7 @@ final class Hooks {
 
     /** Maps an arena before the program starts. */
     static Hooks open(RandomAccessFile opened, long length, int epoch, File file) throws IOException {
-        SondeHooksControl.open(opened.getChannel(), length, epoch);
+        SondeHooksControl.open(KEY, opened.getChannel(), length, epoch);
         return new Hooks(file);
     }
 
@@ -63,64 +65,64 @@ final class Hooks {
 
     /** Disables hooks of an earlier session that were not removed. */
     static void offLeft() {
-        SondeHooksControl.off();
+        SondeHooksControl.off(KEY);
     }
 
     /** Tries again to unmap the arena of an earlier session; a safepoint must have passed since {@link #offLeft}. */
     static boolean retireLeft() {
-        return SondeHooksControl.retire(RETIRE_NANOS);
+        return SondeHooksControl.retire(KEY, RETIRE_NANOS);
     }
 
     /** Keeps the calling thread out of the arena of any session. */
     static void muteInAny() {
-        SondeHooksControl.mute();
+        SondeHooksControl.mute(KEY);
     }
 
     void probes(long[] table) {
-        SondeHooksControl.probes(table);
+        SondeHooksControl.probes(KEY, table);
     }
 
     boolean change(long[] entries) {
-        return SondeHooksControl.change(entries);
+        return SondeHooksControl.change(KEY, entries);
     }
 
     void watches(long[] table, String[] members, int[] positions, String[] bridges, boolean fresh) {
-        SondeHooksControl.watches(table, members, positions, bridges, fresh);
+        SondeHooksControl.watches(KEY, table, members, positions, bridges, fresh);
     }
 
     /** Sets the table of a pack. */
     void watches(byte[] pack, int at, int words, String[] members, int[] positions, String[] bridges) {
-        SondeHooksControl.watches(pack, at, words, members, positions, bridges);
+        SondeHooksControl.watches(KEY, pack, at, words, members, positions, bridges);
     }
 
     /** A number in the arena. As for the next three methods, the caller must keep the arena mapped. */
     long get(int at) {
-        return SondeHooksControl.get(at);
+        return SondeHooksControl.get(KEY, at);
     }
 
     void put(int at, long number) {
-        SondeHooksControl.put(at, number);
+        SondeHooksControl.put(KEY, at, number);
     }
 
     void put(int at, int number) {
-        SondeHooksControl.put(at, number);
+        SondeHooksControl.put(KEY, at, number);
     }
 
     void put(int at, byte[] bytes) {
-        SondeHooksControl.put(at, bytes);
+        SondeHooksControl.put(KEY, at, bytes);
     }
 
     void follow(boolean on) {
-        SondeHooksControl.follow(on);
+        SondeHooksControl.follow(KEY, on);
     }
 
     void off() {
-        SondeHooksControl.off();
+        SondeHooksControl.off(KEY);
     }
 
     /** Called after {@link #off} and a safepoint. Returns false if the arena had to stay mapped. */
     boolean retire() {
-        return SondeHooksControl.retire(RETIRE_NANOS);
+        return SondeHooksControl.retire(KEY, RETIRE_NANOS);
     }
 
     void deleteFile() {
@@ -128,53 +130,53 @@ final class Hooks {
     }
 
     void mute() {
-        SondeHooksControl.mute();
+        SondeHooksControl.mute(KEY);
     }
 
     void unmute() {
-        SondeHooksControl.unmute();
+        SondeHooksControl.unmute(KEY);
     }
 
     /** Frees the places of threads that have ended. */
     void sweep() {
-        SondeHooksControl.sweep();
+        SondeHooksControl.sweep(KEY);
     }
 
     /** Makes room for more threads if needed. */
     void relieve() {
-        SondeHooksControl.relieve();
+        SondeHooksControl.relieve(KEY);
     }
 
     boolean isStopAsked() {
-        return SondeHooksControl.isStopAsked();
+        return SondeHooksControl.isStopAsked(KEY);
     }
 
     /** Called by a thread that is muted once; its calls are measured for this time. */
     boolean calibrate(int rounds, int setting, int body, int steps, long deadline, long[] into) {
-        SondeHooksControl.unmute();
+        SondeHooksControl.unmute(KEY);
         try {
-            return SondeHooksControl.calibrate(rounds, setting, body, steps, deadline, into);
+            return SondeHooksControl.calibrate(KEY, rounds, setting, body, steps, deadline, into);
         } finally {
-            SondeHooksControl.mute();
+            SondeHooksControl.mute(KEY);
         }
     }
 
     /** Makes the JVM compile the hooks; see {@code SondeHooksRehearsal}. The calling thread must be muted. */
     long summon(int calls) {
-        return SondeHooksControl.summon(calls);
+        return SondeHooksControl.summon(KEY, calls);
     }
 
     /** Called like {@link #calibrate}. */
     void rehearse(int calls, long deadline) {
-        SondeHooksControl.unmute();
+        SondeHooksControl.unmute(KEY);
         try {
-            SondeHooksControl.rehearse(calls, deadline);
+            SondeHooksControl.rehearse(KEY, calls, deadline);
         } finally {
-            SondeHooksControl.mute();
+            SondeHooksControl.mute(KEY);
         }
     }
 
     long tid(Thread thread) {
-        return SondeHooksControl.tid(thread);
+        return SondeHooksControl.tid(KEY, thread);
     }
 }

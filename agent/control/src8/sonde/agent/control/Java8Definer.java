@@ -8,11 +8,15 @@ import sun.misc.Unsafe;
 /** Defines classes by the Unsafe of Java 8, which has no modules. */
 final class Java8Definer implements Definer {
     @Override
-    public void define(Instrumentation instrumentation, ClassLoader own, List<byte[]> classes, List<String> names)
-            throws ReflectiveOperationException {
+    public Object open(Instrumentation instrumentation, ClassLoader own) throws ReflectiveOperationException {
         Field field = Unsafe.class.getDeclaredField("theUnsafe");
         field.setAccessible(true);
-        Unsafe unsafe = (Unsafe) field.get(null);
+        return field.get(null);
+    }
+
+    @Override
+    public void define(List<byte[]> classes, List<String> names) throws ReflectiveOperationException {
+        Unsafe unsafe = (Unsafe) open(null, null);
         for (int i = 0; i < classes.size(); i++) {
             byte[] bytes = classes.get(i);
             unsafe.defineClass(names.get(i), bytes, 0, bytes.length, null, null);

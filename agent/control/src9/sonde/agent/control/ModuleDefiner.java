@@ -16,9 +16,14 @@ public final class ModuleDefiner implements Definer {
     }
 
     @Override
-    public void define(Instrumentation instrumentation, ClassLoader own, List<byte[]> classes, List<String> names) {
+    public Object open(Instrumentation instrumentation, ClassLoader own) {
         instrumentation.redefineModule(Object.class.getModule(), Set.of(),
                 Map.of("jdk.internal.misc", Set.of(own.getUnnamedModule())), Map.of(), Set.of(), Map.of());
+        return BootClasses.key();
+    }
+
+    @Override
+    public void define(List<byte[]> classes, List<String> names) {
         BootClasses.define(classes, names);
     }
 }
