@@ -37,8 +37,14 @@ func (s space) u64(address uint64) (uint64, bool) {
 	return binary.LittleEndian.Uint64(b[:]), ok
 }
 
+// mostRead is more than anything that is read at once.
+const mostRead = 256 << 20
+
 // bytes reads n bytes; nil if it cannot.
 func (s space) bytes(address uint64, n int) []byte {
+	if n < 0 || n > mostRead {
+		return nil
+	}
 	b := make([]byte, n)
 	if !s.Read(address, b) {
 		return nil
@@ -48,10 +54,10 @@ func (s space) bytes(address uint64, n int) []byte {
 
 // prefix reads up to n bytes, fewer if the memory ends before.
 func (s space) prefix(address uint64, n int) []byte {
-	b := make([]byte, n)
+	b := make([]byte, max(0, min(n, mostRead)))
 	read := 0
-	for step := n; step >= 512; step /= 2 {
-		for read+step <= n && s.Read(address+uint64(read), b[read:read+step]) {
+	for step := len(b); step >= 512; step /= 2 {
+		for read+step <= len(b) && s.Read(address+uint64(read), b[read:read+step]) {
 			read += step
 		}
 	}

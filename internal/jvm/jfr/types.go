@@ -117,6 +117,9 @@ type element struct {
 	children   []element
 }
 
+// mostTexts bounds the texts of metadata. A JVM has some thousand.
+const mostTexts = 1 << 20
+
 // parseMetadata reads the event at the cursor, from its fields on:
 //
 //	long start, long duration, long generation, int count, count × string, element
@@ -125,8 +128,12 @@ func parseMetadata(c cursor) (metadata, error) {
 	c.long()
 	c.long()
 	c.long()
-	texts := make([]string, 0, c.count())
-	for range cap(texts) {
+	n := c.count()
+	if n > mostTexts {
+		return nil, fmt.Errorf("metadata: %d texts", n)
+	}
+	texts := make([]string, 0, n)
+	for range n {
 		s, _, _ := c.text()
 		texts = append(texts, s)
 		if c.short {
