@@ -1,6 +1,7 @@
 package layering
 
 import (
+	"cmp"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -23,7 +24,7 @@ type securityRule struct {
 	allowed map[string]string // reasons, by function or variable
 }
 
-// opening are calls that open a path with the rights of this process, wherever links lead.
+// opening are functions that open a path with the rights of this process, wherever links lead.
 var opening = []string{
 	"os.Open", "os.OpenFile", "os.ReadFile", "os.ReadDir", "os.OpenRoot", "os.DirFS", "unix.Open", "unix.Openat", "unix.Openat2", "syscall.Open",
 	"filepath.Glob", "filepath.Walk", "filepath.WalkDir", "elf.Open", "zip.OpenReader",
@@ -41,9 +42,10 @@ var securityRules = []securityRule{
 	{
 		name:    "files of targets are opened by process.Host.OpenFile, OpenFolder or OpenMapped",
 		applies: seesTargets,
-		breaks:  func(n ast.Node) bool { return slices.Contains(opening, called(n)) },
+		breaks:  func(n ast.Node) bool { return slices.Contains(opening, selected(n)) },
 		allowed: map[string]string{
 			"internal/classes/jimage.Open":                  users,
+			"internal/classes/jimage.OpenLibrary":           users,
 			"internal/jvm/attach.live.create":               "creates a file as the target's user in an open directory",
 			"internal/jvm/attach.live.started":              kernels,
 			"internal/jvm/cost.census.read":                 kernels,
@@ -207,7 +209,7 @@ func TestSecurityRules(t *testing.T) {
 // TestSecurityRulesFind: what the rules are about is recognized.
 func TestSecurityRulesFind(t *testing.T) {
 	for source, want := range map[string][]int{
-		`os.Open(p)`: {0}, `unix.Openat2(d, p, h)`: {0}, `h.OpenFile(j, p, 1)`: nil,
+		`os.Open(p)`: {0}, `unix.Openat2(d, p, h)`: {0}, `use(os.Open)`: {0}, `h.OpenFile(j, p, 1)`: nil,
 		`os.WriteFile(p, b, 0o644)`: {1}, `os.WriteFile(p, b, 0o600)`: nil, `os.Create(p)`: {1}, `os.MkdirAll(p, 0o755)`: {1}, `f.Chmod(0o644)`: {1}, `f.Chmod(0o600)`: nil,
 		`os.OpenFile(p, f, 0o640)`: {0, 1}, `os.OpenFile(p, f, 0)`: {0}, `os.WriteFile(p, b, mode)`: {1},
 		`use("/tmp/x")`: {2}, `use("/dev/shm")`: {2}, `use("/tmpfs")`: nil, `os.TempDir()`: {2}, `os.MkdirTemp("", "x")`: {2}, `os.MkdirTemp(d, "x")`: nil,
@@ -282,6 +284,16 @@ func hasBreach(n ast.Node, breaks func(ast.Node) bool) (found bool) {
 	return found
 }
 
+// selected returns the name of a function that is called or passed on, such as os.Open; "" for other nodes.
+func selected(n ast.Node) string {
+	if s, is := n.(*ast.SelectorExpr); is {
+		if x, is := s.X.(*ast.Ident); is {
+			return x.Name + "." + s.Sel.Name
+		}
+	}
+	return ""
+}
+
 // called returns the name of a called function, such as os.Open, and of a method with its receiver's; "" for other nodes.
 func called(n ast.Node) string {
 	call, is := n.(*ast.CallExpr)
@@ -292,10 +304,7 @@ func called(n ast.Node) string {
 	case *ast.Ident:
 		return f.Name
 	case *ast.SelectorExpr:
-		if x, is := f.X.(*ast.Ident); is {
-			return x.Name + "." + f.Sel.Name
-		}
-		return "." + f.Sel.Name
+		return cmp.Or(selected(f), "."+f.Sel.Name)
 	}
 	return ""
 }
