@@ -96,6 +96,7 @@ var securityRules = []securityRule{
 			"internal/cli.observeCommand.write":          results,
 			"internal/cli.save":                          results,
 			"internal/cli.streams.printResult":           results,
+			"internal/cli.writeManual":                   results,
 			"internal/jvm/launch.keep":                   "the agent's jar, which JVMs of other users may have to read",
 			"internal/jvm/launch.replace":                "the agent's jar, which JVMs of other users may have to read",
 			"internal/jvm/targetfs.place.putLasting":     "0600 and sticky",
