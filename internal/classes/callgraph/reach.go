@@ -385,6 +385,19 @@ func (g *Graph) Closure(roots []classfile.MethodRef) Size {
 	return r.size()
 }
 
+// Reached returns those of some methods that are reached from roots, whatever was expanded before. It
+// changes nothing.
+func (g *Graph) Reached(roots, methods []classfile.MethodRef) []classfile.MethodRef {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	r := newReach(g.hierarchy)
+	r.expandAll(g.hierarchy.known(roots))
+	return slices.DeleteFunc(slices.Clone(methods), func(m classfile.MethodRef) bool {
+		id, known := g.hierarchy.find(m)
+		return !known || int(id) >= len(r.callable) || !r.callable[id]
+	})
+}
+
 // Likely counts the methods reached from roots through calls with few targets, most of
 // which a program makes, and all that these methods may call directly. It changes
 // nothing.

@@ -29,10 +29,11 @@ func ShareOf(weight, whole, n float64) Share {
 // of returns the share of a time.
 func (s Share) of(t Time) Time { return Time{t.Nanos * s.Part, t.Low * s.Low, t.High * s.High} }
 
-// A Stack is what samples saw of a thread below a root.
+// A Stack is what samples saw of a thread below a root, or below a method that may work for one.
 type Stack struct {
 	Thread  uint64   // its ID; 0 if it is not known
 	Methods []Method // the root first
+	Handed  bool     // there is no root: the first method has a hook, and may be, or call, what was handed to the thread
 	Wait    string   // what the thread waited for; "" if it ran
 	Samples float64
 	Nanos   float64 // that the samples stand for
@@ -66,6 +67,7 @@ type stackAdder struct {
 	methods  map[[3]string]int
 	hasHooks bool
 	seen     map[*Node]*sighting // of the current tree
+	handed   map[int][]*Node     // likewise: by method, work that was handed over
 }
 
 // A sighting is how stacks have shown a node.
@@ -91,7 +93,12 @@ func (w weight) samples() float64 {
 }
 
 func (a *stackAdder) add(top *Node, stacks []Stack) {
-	a.seen = make(map[*Node]*sighting)
+	a.seen, a.handed = make(map[*Node]*sighting), make(map[int][]*Node)
+	for n := range top.All() {
+		if n.Handed {
+			a.handed[n.Method] = append(a.handed[n.Method], n)
+		}
+	}
 	for i := range stacks {
 		a.place(top, &stacks[i])
 	}
@@ -103,20 +110,40 @@ func (a *stackAdder) add(top *Node, stacks []Stack) {
 	sortByTotal(top)
 }
 
-// place adds a stack below the innermost hooked method on it.
+// place adds a stack to a tree.
 func (a *stackAdder) place(top *Node, s *Stack) {
 	path := make([]int, len(s.Methods))
 	for i, m := range s.Methods {
 		path[i] = a.index(m)
 	}
-	at, next := top, 0
+	if !s.Handed {
+		if root := top.child(path[0]); !a.hasHooks || root != nil && !root.isSeenOnly() { // otherwise a call that began before the hooks
+			a.put(top, path, s, 1)
+		}
+		return
+	}
+	first := slices.IndexFunc(path, func(method int) bool { return len(a.handed[method]) > 0 })
+	if first < 0 {
+		return // it worked for nobody
+	}
+	// Stacks do not show who handed the work over.
+	var whole float64
+	for _, n := range a.handed[path[first]] {
+		whole += n.Total.Nanos
+	}
+	for _, n := range a.handed[path[first]] {
+		if n.Total.Nanos > 0 {
+			a.put(n, path[first+1:], s, n.Total.Nanos/whole)
+		}
+	}
+}
+
+// put adds a part of a stack below the innermost hooked method on it.
+func (a *stackAdder) put(at *Node, path []int, s *Stack, part float64) {
+	next := 0
 	for i, method := range path {
-		child := at.child(method)
-		switch {
-		case child != nil && !child.isSeenOnly():
+		if child := at.child(method); child != nil && !child.isSeenOnly() {
 			at, next = child, i+1
-		case i == 0 && a.hasHooks:
-			return // a call that began before the hooks
 		}
 	}
 	for _, method := range path[next:] {
@@ -132,9 +159,9 @@ func (a *stackAdder) place(top *Node, s *Stack) {
 		seen = &sighting{waits: make(map[string]float64)}
 		a.seen[at] = seen
 	}
-	seen.add(weight{s.Nanos, s.Nanos * s.Nanos / max(s.Samples, 1)})
+	seen.add(weight{part * s.Nanos, part * s.Nanos * s.Nanos / max(s.Samples, 1)})
 	if s.Wait != "" {
-		seen.waits[s.Wait] += s.Nanos
+		seen.waits[s.Wait] += part * s.Nanos
 	}
 }
 

@@ -112,3 +112,49 @@ func TestStacksWithoutHooks(t *testing.T) {
 }
 
 func near(a, b float64) bool { return math.Abs(a-b) < 1e-6 }
+
+// TestStacksOfOtherThreads has a method that two calls hand to other threads, one of them for three times as long. What
+// stacks show of it is divided, and the times of the calls do not change.
+func TestStacksOfOtherThreads(t *testing.T) {
+	p := hooked()
+	handed := func(nanos float64) *Node {
+		return &Node{Method: 4, Calls: 1, Timed: 1, Self: sure(nanos), Total: sure(nanos), Handed: true}
+	}
+	p.Methods = append(p.Methods, named("run")...)
+	root := p.Merged.Children[0]
+	root.Children = append(root.Children, handed(900))
+	root.Children[0].Children = []*Node{handed(300)}
+	other := func(samples float64, wait string, names ...string) Stack {
+		s := stack(samples, wait, names...)
+		s.Handed = true
+		return s
+	}
+	p.AddStacks([]Stack{
+		stack(10, "", "root"),
+		other(30, "", "run"),
+		other(10, "sleep", "worker", "run", "nap"), // worker has a hook, and was not handed over
+		other(99, "", "elsewhere"),
+		other(99, "", "root"),
+	})
+	for _, want := range []struct {
+		path        []string
+		self, total float64
+	}{
+		{[]string{"root"}, 1000, 2000},
+		{[]string{"root", "run"}, 675, 900},
+		{[]string{"root", "run", "nap"}, 225, 225},
+		{[]string{"root", "timed"}, 600, 600},
+		{[]string{"root", "timed", "run"}, 225, 300},
+		{[]string{"root", "timed", "run", "nap"}, 75, 75},
+	} {
+		if n := find(t, p, want.path...); !near(n.Self.Nanos, want.self) || !near(n.Total.Nanos, want.total) {
+			t.Errorf("%v has a self time of %g and a total of %g; want %g and %g", want.path, n.Self.Nanos, n.Total.Nanos, want.self, want.total)
+		}
+	}
+	if root := find(t, p, "root"); len(root.Waits) != 0 {
+		t.Errorf("the root waits %v, want nothing: another thread does", root.Waits)
+	}
+	if run := find(t, p, "root", "run"); len(run.Waits) != 1 || run.Waits[0].For != "sleep" {
+		t.Errorf("run waits %v, want sleep", run.Waits)
+	}
+}

@@ -50,6 +50,8 @@ const (
 	// firstHooks is how many methods get hooks at once before the first root call. More
 	// would save rounds, but hooks that are in and off are not free where calls are short.
 	firstHooks = 32
+	// handedHooks is how many of them may be methods that roots hand to other threads.
+	handedHooks = 16
 	// moreHooks bounds a later round.
 	moreHooks = 50
 	// maxTargets is the number of methods up to which a call is followed to all of them.
@@ -272,6 +274,10 @@ func (b *budget) first(roots []classfile.MethodRef) []classfile.MethodRef {
 		return b.nearest(roots, firstHooks)
 	}
 	b.governor.sampled = true
+	if b.run.HandOff {
+		handed := b.run.peek.handed(roots)
+		holders = slices.Concat(handed[:min(len(handed), handedHooks)], holders)
+	}
 	classes := make(map[string]bool)
 	for _, m := range roots {
 		classes[m.Class] = true
@@ -280,7 +286,7 @@ func (b *budget) first(roots []classfile.MethodRef) []classfile.MethodRef {
 	var first []classfile.MethodRef
 	for _, m := range holders {
 		switch {
-		case slices.Contains(roots, m) || len(first) == firstHooks:
+		case slices.Contains(roots, m) || slices.Contains(first, m) || len(first) == firstHooks:
 		case b.isTooSmall(m):
 			b.tooSmall[m] = true
 		case !b.mayRedefine(classes, m.Class, limit):

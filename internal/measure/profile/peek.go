@@ -18,6 +18,7 @@ type peek struct {
 	run     *run
 	seen    int                          // stacks with a root in them
 	below   map[classfile.MethodRef]int  // how many of those have a method below the root; overloads look alike
+	apart   map[classfile.MethodRef]int  // how many other stacks have a method as the outermost that is followed
 	running []map[string]bool            // the classes of the innermost frames of threads that ran
 	roots   map[classfile.MethodRef]bool // that were looked for
 	sampler *sampler.Sampler
@@ -43,7 +44,7 @@ const (
 
 // begin starts to sample. If that fails, hooks are chosen by distance from the root.
 func (p *peek) begin(ctx context.Context, r *run) {
-	p.run, p.below = r, make(map[classfile.MethodRef]int)
+	p.run, p.below, p.apart = r, make(map[classfile.MethodRef]int), make(map[classfile.MethodRef]int)
 	sampler, err := sampler.Start(ctx, r.PID, sampler.Options{Period: peekEvery, Waiting: true})
 	if err == nil {
 		p.sampler = sampler
@@ -110,6 +111,7 @@ func (p *peek) count(frames []jfr.Frame, runs bool) {
 		}
 	}
 	if root < 0 {
+		p.countApart(frames)
 		return
 	}
 	p.seen++
@@ -130,6 +132,20 @@ func (p *peek) count(frames []jfr.Frame, runs bool) {
 	}
 	for m := range met {
 		p.below[m]++
+	}
+}
+
+// countApart counts the outermost method that is followed: a root may have handed it over.
+func (p *peek) countApart(frames []jfr.Frame) {
+	for _, f := range slices.Backward(frames) {
+		if !f.IsJava() || p.run.skip.class(f.Method.Class) {
+			continue
+		}
+		one := classfile.MethodRef{Class: f.Method.Class, Name: f.Method.Name}
+		if len(p.named(one)) > 0 { // lambdas have no class file
+			p.apart[one]++
+			return
+		}
 	}
 }
 
@@ -167,16 +183,30 @@ func (p *peek) holders(roots []classfile.MethodRef) ([]classfile.MethodRef, bool
 	if p.seen < fewSeen || slices.ContainsFunc(roots, func(m classfile.MethodRef) bool { return !p.roots[m] }) {
 		return nil, false
 	}
+	return p.often(p.below), true
+}
+
+// handed returns the methods that other threads may run because roots have handed them over, the largest part first.
+func (p *peek) handed(roots []classfile.MethodRef) []classfile.MethodRef {
+	return p.run.graph.Reached(roots, p.often(p.apart))
+}
+
+// often returns methods that were seen in a part of the stacks with a root that matters, or in as many others.
+func (p *peek) often(seen map[classfile.MethodRef]int) (methods []classfile.MethodRef) {
 	var names []classfile.MethodRef
-	for m, seen := range p.below {
-		if float64(seen) >= heldTime*float64(p.seen) {
+	for m, times := range seen {
+		if float64(times) >= heldTime*float64(p.seen) {
 			names = append(names, m)
 		}
 	}
-	slices.SortFunc(names, func(a, b classfile.MethodRef) int { return cmp.Or(cmp.Compare(p.below[b], p.below[a]), a.Compare(b)) })
-	var methods []classfile.MethodRef
+	slices.SortFunc(names, func(a, b classfile.MethodRef) int { return cmp.Or(cmp.Compare(seen[b], seen[a]), a.Compare(b)) })
 	for _, one := range names {
-		methods = append(methods, p.run.graph.FindIn(one.Class, func(m classfile.MethodRef) bool { return m.Name == one.Name })...)
+		methods = append(methods, p.named(one)...)
 	}
-	return methods, true
+	return methods
+}
+
+// named returns the methods of a class with the name of one.
+func (p *peek) named(one classfile.MethodRef) []classfile.MethodRef {
+	return p.run.graph.FindIn(one.Class, func(m classfile.MethodRef) bool { return m.Name == one.Name })
 }

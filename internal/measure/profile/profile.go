@@ -262,7 +262,11 @@ func (r *run) begin(ctx context.Context) error {
 		return err
 	}
 	if r.Stacks {
-		r.stacks, _ = startStacks(ctx, r.PID, r.patterns.Match) // without them, hooks show what they can
+		var isHooked func(classfile.MethodRef) bool
+		if r.HandOff {
+			isHooked = r.isHooked
+		}
+		r.stacks, _ = startStacks(ctx, r.PID, r.patterns.Match, isHooked) // without them, hooks show what they can
 	}
 	r.on, _ = r.session.Read()
 	r.began, r.onAt = time.Now(), r.session.Now()

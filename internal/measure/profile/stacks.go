@@ -22,9 +22,10 @@ import (
 // stacks are the stacks below roots that were sampled since a moment. They show what methods without
 // hooks do, and what threads wait for.
 type stacks struct {
-	isRoot func(classfile.MethodRef) bool
-	stop   context.CancelFunc
-	ended  chan struct{}
+	isRoot   func(classfile.MethodRef) bool
+	isHooked func(classfile.MethodRef) bool // nil if work that was handed to other threads is not followed
+	stop     context.CancelFunc
+	ended    chan struct{}
 
 	lock  sync.Mutex
 	since time.Time
@@ -43,14 +44,14 @@ const (
 )
 
 // startStacks begins to sample. The error says why that is not possible.
-func startStacks(ctx context.Context, pid int, isRoot func(classfile.MethodRef) bool) (*stacks, error) {
+func startStacks(ctx context.Context, pid int, isRoot, isHooked func(classfile.MethodRef) bool) (*stacks, error) {
 	sampler, err := sampler.Start(ctx, pid, sampler.Options{Period: stackPeriod, Waiting: true})
 	if err != nil {
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(ctx)
 	s := &stacks{
-		isRoot: isRoot, stop: stop, ended: make(chan struct{}), since: time.Now(), seen: make(map[string]*cct.Stack),
+		isRoot: isRoot, isHooked: isHooked, stop: stop, ended: make(chan struct{}), since: time.Now(), seen: make(map[string]*cct.Stack),
 		bias: sampler.Bias(), clock: newThreadClock(),
 	}
 	go s.run(ctx, sampler)
@@ -107,7 +108,7 @@ func (s *stacks) add(batch sampler.Batch) {
 			continue
 		}
 		s.all++
-		methods := s.below(sample.Stack.Frames)
+		methods, isHanded := s.below(sample.Stack.Frames)
 		if methods == nil {
 			if sample.Stack.Broken || sample.Stack.Truncated {
 				s.lost++
@@ -118,7 +119,7 @@ func (s *stacks) add(batch sampler.Batch) {
 		if period == 0 {
 			period = batch.Period
 		}
-		one := cct.Stack{Methods: methods, Wait: string(sample.Wait), Samples: 1, Nanos: float64(period)}
+		one := cct.Stack{Methods: methods, Handed: isHanded, Wait: string(sample.Wait), Samples: 1, Nanos: float64(period)}
 		if t := sample.Thread; t != nil && !t.Virtual {
 			one.Thread = uint64(max(0, t.JavaID))
 			s.clock.numbers[one.Thread] = t.OSID
@@ -129,7 +130,7 @@ func (s *stacks) add(batch sampler.Batch) {
 
 func (s *stacks) put(one cct.Stack) {
 	var key strings.Builder
-	fmt.Fprintf(&key, "%d %s", one.Thread, one.Wait)
+	fmt.Fprintf(&key, "%d %t %s", one.Thread, one.Handed, one.Wait)
 	for _, m := range one.Methods {
 		key.WriteByte(0)
 		key.WriteString(m.Key())
@@ -145,21 +146,36 @@ func (s *stacks) put(one cct.Stack) {
 }
 
 // below returns the methods from the outermost root on, the root first, and last the kind of other
-// code if that runs; nil if there is no root.
-func (s *stacks) below(frames []jfr.Frame) (methods []cct.Method) {
-	for _, f := range slices.Backward(frames) {
-		if m := hotspots.Label(f); f.IsJava() && (methods != nil || s.isRoot(m.Ref())) {
-			methods = append(methods, m)
+// code if that runs; nil if there is no root. If work may be handed over, a stack without a root
+// begins with its outermost hooked method.
+func (s *stacks) below(frames []jfr.Frame) (methods []cct.Method, isHanded bool) {
+	from := outermost(frames, s.isRoot)
+	if isHanded = from < 0 && s.isHooked != nil; isHanded {
+		from = outermost(frames, s.isHooked)
+	}
+	for _, f := range slices.Backward(frames[:from+1]) {
+		if f.IsJava() {
+			methods = append(methods, hotspots.Label(f))
 		}
 	}
 	inner := slices.IndexFunc(frames, jfr.Frame.IsJava) // of Java methods
 	if methods == nil || inner == 0 || frames[inner].Kind == jfr.Native {
-		return methods
+		return methods, isHanded
 	}
 	if code := otherCode[frames[inner-1].Kind]; code != "" {
 		methods = append(methods, cct.Method{Name: code})
 	}
-	return methods
+	return methods, isHanded
+}
+
+// outermost returns the index of the outermost frame of certain methods; -1 if there is none.
+func outermost(frames []jfr.Frame, is func(classfile.MethodRef) bool) int {
+	for i, f := range slices.Backward(frames) {
+		if f.IsJava() && is(hotspots.Label(f).Ref()) {
+			return i
+		}
+	}
+	return -1
 }
 
 // otherCode are names for code that is not Java. Stubs, which copy arrays for example, belong to the
@@ -211,9 +227,13 @@ func (c *threadClock) stretch(thread uint64) float64 {
 
 // compareStacks orders stacks, so that the same ones give the same sums.
 func compareStacks(a, b *cct.Stack) int {
-	return cmp.Or(
+	order := cmp.Or(
 		slices.CompareFunc(a.Methods, b.Methods, func(a, b cct.Method) int { return strings.Compare(a.Key(), b.Key()) }),
 		cmp.Compare(a.Thread, b.Thread), cmp.Compare(a.Wait, b.Wait))
+	if order == 0 && a.Handed {
+		return 1 // the other is not
+	}
+	return order
 }
 
 // isTooCostly reports whether putting hooks in would cost more work than the budget allows for the
@@ -239,7 +259,7 @@ func (r *run) runWithoutHooks(ctx context.Context) (*cct.Profile, error) {
 	if r.jvm, err = process.Local.Inspect(r.PID); err != nil {
 		return nil, err
 	}
-	if r.stacks, err = startStacks(ctx, r.PID, r.patterns.Match); err != nil {
+	if r.stacks, err = startStacks(ctx, r.PID, r.patterns.Match, nil); err != nil {
 		return nil, err
 	}
 	defer r.stacks.close()
