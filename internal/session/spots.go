@@ -217,6 +217,9 @@ func (s *Session) startHandOff(ctx context.Context) error {
 	if err := s.showLoading(ctx); err != nil {
 		return err
 	}
+	if _, err := s.prefetch(ctx, instrument.IsHandOff, nil); err != nil {
+		return err
+	}
 	loaded, err := s.peer.List(ctx)
 	if err != nil {
 		return s.explain(err)

@@ -114,6 +114,12 @@ func compareHanded(t *testing.T, result *cct.Profile, times []float64, hasVirtua
 			check(way.name+" of "+way.from, times[2*(i+1):])
 		}
 	}
+	for name, want := range map[string]uint64{"looped of serve": handedRounds, "looped of looped": 3 * handedRounds} {
+		if n := nodes[name]; n == nil || n.Calls != want {
+			t.Errorf("%s is %+v, want %d calls", name, n, want)
+		}
+		delete(nodes, name)
+	}
 	for name := range nodes {
 		t.Errorf("%s was not expected", name)
 	}

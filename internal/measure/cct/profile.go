@@ -232,6 +232,18 @@ func (n *Node) Roots() *Node {
 	return sum
 }
 
+// Extent returns the total time of a node with that of all work below it that was handed to other threads.
+func (n *Node) Extent() float64 {
+	extent := n.Total.Nanos
+	for _, c := range n.Children {
+		extent += c.Extent()
+		if !c.Handed || n.Method < 0 { // it is in the total
+			extent -= c.Total.Nanos
+		}
+	}
+	return extent
+}
+
 // MissesRootCalls reports whether HotSpot may have replaced calls of a root, which are then not counted.
 func (p *Profile) MissesRootCalls() bool {
 	return p.Merged != nil && slices.ContainsFunc(p.Merged.Children, func(root *Node) bool {

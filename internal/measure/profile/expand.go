@@ -456,15 +456,12 @@ func (r *run) addMirror(class session.LoadedClass) {
 	}
 }
 
-// fetchReflective reads the JDK's classes that report calls by reflection, and those through which
-// tasks go, now rather than when a thread of the program waits for hooks in them.
+// fetchReflective reads the JDK's classes that report calls by reflection, now rather than
+// when a thread of the program waits for hooks in them.
 func (r *run) fetchReflective(ctx context.Context) error {
 	names := instrument.ReflectiveClasses()
-	if r.HandOff {
-		names = append(names, instrument.HandOffClasses()...)
-	}
 	if _, err := r.session.Prefetch(ctx, func(class string) bool { return slices.Contains(names, class) }, nil); err != nil {
-		return fmt.Errorf("reflection and tasks cannot be followed: %w", err)
+		return fmt.Errorf("reflection cannot be followed: %w", err)
 	}
 	return nil
 }

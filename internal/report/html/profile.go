@@ -36,6 +36,7 @@ type profileView struct {
 	*cct.Profile
 	Timing  string
 	Root    *cct.Node // the calls of all roots
+	Extent  float64   // nanoseconds of all time
 	Hottest *cct.Row  // nil if no method was timed
 	Summary []cct.Row
 	Off     []int // methods without a row whose hooks were off
@@ -52,7 +53,7 @@ func newProfileView(p *cct.Profile) profileView {
 	}
 	flat := cct.Flat(top, p.Methods)
 	v := profileView{
-		Profile: p, Timing: text.Timing(p), Root: top.Roots(), Summary: flat[:min(summaryRows, len(flat))], More: max(0, len(flat)-summaryRows),
+		Profile: p, Timing: text.Timing(p), Root: top.Roots(), Extent: top.Extent(), Summary: flat[:min(summaryRows, len(flat))], More: max(0, len(flat)-summaryRows),
 		Sum: sumCalls(top), Spans: spansOf(p.Calibration), Reasons: reasonsOf(p.LeftAlone),
 	}
 	if len(flat) > 0 && flat[0].Known && v.Root.Total.Nanos > 0 {
@@ -63,8 +64,8 @@ func newProfileView(p *cct.Profile) profileView {
 	return v
 }
 
-// Part returns a time as a part of the time of the roots.
-func (v profileView) Part(t cct.Time) float64 { return t.Nanos / v.Root.Total.Nanos }
+// Part returns a time as a part of all time: that of the roots, and of what they handed to other threads.
+func (v profileView) Part(t cct.Time) float64 { return t.Nanos / v.Extent }
 
 // State describes when a quiet hook was on.
 func (v profileView) State(q cct.Quiet) string { return text.HookState(v.Profile, q) }

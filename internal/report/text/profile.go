@@ -388,7 +388,7 @@ func (r *profileReport) flat() {
 	}
 	t := &table{columns: flatColumns}
 	for _, row := range shown {
-		t.rows = append(t.rows, r.flatRow(row, top.Total.Nanos))
+		t.rows = append(t.rows, r.flatRow(row, top.Extent()))
 	}
 	for range off {
 		t.rows = append(t.rows, []string{none, none, none, none, none, offText, "0", none, ""})
@@ -409,7 +409,7 @@ func (r *profileReport) flat() {
 	if hidden > 0 {
 		r.line("%s not shown (--top)", format.Count(hidden, "method is", "methods are"))
 	}
-	r.leftOut(left, "method", "methods", top.Total.Nanos)
+	r.leftOut(left, "method", "methods", top.Extent())
 }
 
 // Off returns methods without a row whose hooks were off for the whole window.

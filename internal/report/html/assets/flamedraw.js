@@ -99,6 +99,10 @@ function drawBox(pen, node, tree, left, right, y, view, palette, marks) {
 		pen.fillStyle = palette.hatch;
 		fillRounded(pen, x, y, width - gap, boxHeight - 1);
 	}
+	if (width > 4 && node.handed) {
+		pen.fillStyle = palette.accent;
+		pen.fillRect(x, y, 2, boxHeight - 1);
+	}
 	pen.globalAlpha = isDimmed ? 0.65 : 1;
 	if (width > 26) drawLabel(pen, labelsOf(node, tree, marks.methods), x + 6, y + boxHeight / 2, width - 12, node.method < 0 ? palette.soft : palette.ink);
 	pen.globalAlpha = 1;

@@ -11,10 +11,11 @@ function drawLegend(tree, methods, palette) {
 	const items = [...times].sort((a, b) => b[1] - a[1]).slice(0, 12).map(([pkg, time]) => {
 		const swatch = make("i", "");
 		swatch.style.background = boxColour(palette.hueOf.get(pkg) ?? null, "", palette.dark);
-		return make("span", "", swatch, pkg === "" ? "(no package)" : pkg.slice(0, -1), make("b", "", tree.total > 0 ? share(time / tree.total) : ""));
+		return make("span", "", swatch, pkg === "" ? "(no package)" : pkg.slice(0, -1), make("b", "", tree.extent > 0 ? share(time / tree.extent) : ""));
 	});
 	if (times.size > items.length) items.push(make("span", "", `and ${plural(times.size - items.length, "package")} more`));
 	if (tree.nodes.some((node) => node.method >= 0 && isUnsure(node))) items.push(make("span", "", make("i", "hatch"), "error above a fifth of self time"));
 	if (tree.nodes.some((node) => node.sampled)) items.push(make("span", "", make("i", "hatch"), "by sampled stacks, without hooks"));
+	if (tree.nodes.some((node) => node.handed)) items.push(make("span", "", make("i", "handed"), "on another thread, outside the time of its caller"));
 	byId("legend").replaceChildren(...items);
 }

@@ -41,7 +41,7 @@ class MethodPanel {
 
 	figures(sum, tree) {
 		const list = make("dl", "figures");
-		const whole = tree.total > 0 ? tree.total : 1;
+		const whole = tree.extent > 0 ? tree.extent : 1;
 		const facts = [
 			["Self", !isTimed(sum) ? "–" : `${selfText(sum)} ${within(sum.self, selfError(sum))} · ${share(sum.self / whole)}`],
 			["Total", `${totalText(sum)} · ${share(sum.total / whole)}`],

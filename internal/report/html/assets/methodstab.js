@@ -78,7 +78,7 @@ class MethodsTab {
 		name.title = method.full + method.signature;
 		const first = make("div", "cell", dot, name, ...marksOf(sum, method));
 		first.setAttribute("role", "gridcell");
-		const whole = this.tree.total > 0 ? this.tree.total : 1;
+		const whole = this.tree.extent > 0 ? this.tree.extent : 1;
 		const row = make("div", "");
 		row.append(
 			first,

@@ -45,7 +45,7 @@ function findMatches(tree, methods, matcher) {
 		isMethodFound,
 		methods: isMethodFound.reduce((sum, isFound) => sum + (isFound ? 1 : 0), 0),
 		contexts: before[tree.nodes.length],
-		share: tree.total > 0 ? time / tree.total : 0,
+		share: tree.extent > 0 ? time / tree.extent : 0,
 		has: (node) => node.method >= 0 && isMethodFound[node.method],
 		hasBelow: (node) => before[node.end] > before[node.index + 1],
 		// The next match after a node, wrapping around at the end.

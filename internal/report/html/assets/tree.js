@@ -29,7 +29,8 @@ function makeTree(top, label) {
 		node.extent = Math.max(0, node.total);
 		for (const child of node.children) node.extent += child.extent - (child.handed ? 0 : Math.max(0, child.total));
 	}
-	const tree = { top, label, nodes, depth, total: totalOf(top) };
+	// The extent of a tree is its total with all work that was handed to other threads.
+	const tree = { top, label, nodes, depth, total: totalOf(top), extent: top.method < 0 ? top.children.reduce((sum, root) => sum + root.extent, 0) : top.extent };
 	layOut(tree);
 	return tree;
 }
@@ -48,7 +49,7 @@ function layOut(tree) {
 			node.x = 0;
 			node.width = 1;
 		}
-		const whole = node.parent === null ? tree.total : node.extent;
+		const whole = node.parent === null ? tree.extent : node.extent;
 		let sum = 0;
 		for (const child of node.children) sum += child.extent;
 		const scale = Math.max(whole, sum) > 0 ? node.width / Math.max(whole, sum) : 0;

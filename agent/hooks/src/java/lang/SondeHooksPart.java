@@ -50,18 +50,24 @@ final class SondeHooksPart {
     }
 
     /**
-     * The node to carry for one that hands over. Work that is handed on by no call, by the method that handed over the
-     * work it is part of, or too often belongs to the node that work belongs to: tasks that submit themselves or split
-     * in halves must not grow the trees.
+     * The node to carry for one that hands over: of a method that calls itself, the outermost. Work that is handed on by
+     * no call, by the method that handed over the work it is part of, or too often belongs to the node that work belongs
+     * to: tasks that submit themselves or split in halves must not grow the trees.
      */
     private static int fold(long b, int current) {
-        int part = partOf(b, current);
-        if (part == 0) {
-            return current;
+        int id = U.getInt(null, at(b, current) + NODE_ID);
+        int outermost = current;
+        int ref = current;
+        for (int parent = U.getInt(null, at(b, ref) + NODE_PARENT); parent != 0; parent = U.getInt(null, at(b, ref) + NODE_PARENT)) {
+            if (U.getInt(null, at(b, parent) + NODE_ID) == HANDED_ID) { // ref is a part
+                int from = U.getInt(null, at(b, ref) + NODE_ID);
+                boolean isSame = U.getInt(null, at(b, from) + NODE_ID) == id;
+                return ref == current || isSame || U.getInt(null, at(b, ref) + NODE_HANDED) >= MOST_HANDED ? from : outermost;
+            }
+            ref = parent;
+            outermost = U.getInt(null, at(b, ref) + NODE_ID) == id ? ref : outermost;
         }
-        int from = U.getInt(null, at(b, part) + NODE_ID);
-        boolean isSame = U.getInt(null, at(b, from) + NODE_ID) == U.getInt(null, at(b, current) + NODE_ID);
-        return part == current || isSame || U.getInt(null, at(b, part) + NODE_HANDED) >= MOST_HANDED ? from : current;
+        return outermost;
     }
 
     /** The part that contains a node; 0 if none does. */
