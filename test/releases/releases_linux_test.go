@@ -191,14 +191,23 @@ func TestAttached(t *testing.T) {
 				"price map[who:ann]": did.orders / 3, "price map[who:bob]": did.ofBob, "price map[who:eve]": did.orders / 3,
 			})
 
-			for caller, want := range map[string]int{"app.Shop.tax(double) >": 1, "app.Shop.tax(int) >": 0} {
-				results, did = measure(t, p, "count", "app.Shop.rate", "--within", caller)
-				expected := map[string]int{}
-				if want != 0 {
-					expected["rate"] = did.orders - did.refused
+			// A caller is found by a stack walk, which must skip reflection and distinguish overloads.
+			for _, tt := range []struct {
+				caller, method string
+				isCalled       bool
+			}{{"app.Shop.order >", "app.Shop.tax(int)", true}, {"app.Shop.tax(double) >", "app.Shop.rate", true}, {"app.Shop.tax(int) >", "app.Shop.rate", false}} {
+				results, did = measure(t, p, "count", tt.method, "--within", tt.caller)
+				want := map[string]int{}
+				if name, _, _ := strings.Cut(strings.TrimPrefix(tt.method, "app.Shop."), "("); tt.isCalled {
+					want[name] = did.orders - did.refused
 				}
-				compare(t, "directly called by "+caller, calls(results[0]), expected)
+				compare(t, tt.caller+" "+tt.method, calls(results[0]), want)
 			}
+
+			results, did = measure(t, p, "count", "app.Shop.rate", "--context", "2")
+			compare(t, "by callers", calls(results[0]), map[string]int{
+				"rate [app.Shop.tax(D)D app.Shop.tax(I)D]": did.orders - did.refused,
+			})
 
 			results, did = measure(t, p, "monitor", "app.Shop.price")
 			rows := list(results[len(results)-1], "rows")

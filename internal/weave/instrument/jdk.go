@@ -76,7 +76,7 @@ func (w *Weaver) reflectionTemplate(m classfile.MethodRef) *weave.Template {
 		case name != m.Name:
 		case !reflective[m.Class].handles:
 			return w.templates.reflect
-		case m.Descriptor == "(BLjava/lang/Class;Ljava/lang/invoke/MemberName;Ljava/lang/Class;)Ljava/lang/invoke/DirectMethodHandle;":
+		case strings.HasPrefix(m.Descriptor, "(BLjava/lang/Class;Ljava/lang/invoke/MemberName;"): // 8 has no further parameter
 			return w.templates.handle
 		}
 	}

@@ -53,7 +53,7 @@ public final class Shop {
         orders++;
         Future<Double> price = POOL.submit(() -> price(customer, number));
         try {
-            return price.get() + tax(number);
+            return price.get() + (Double) Shop.class.getDeclaredMethod("tax", int.class).invoke(null, number);
         } catch (Exception refusal) {
             return 0;
         }

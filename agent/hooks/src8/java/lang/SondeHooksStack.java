@@ -2,10 +2,14 @@ package java.lang;
 
 import static java.lang.SondeHooks.U;
 
+import java.lang.ref.WeakReference;
+import java.lang.reflect.Constructor;
 import java.lang.reflect.Executable;
+import java.lang.reflect.Method;
 import java.security.AccessController;
 import java.security.PrivilegedAction;
 import java.util.Arrays;
+import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.function.Function;
 import java.util.stream.Stream;
 
@@ -40,11 +44,19 @@ final class SondeHooksStack {
             short[] numbers = (short[]) part[0];
             Object[] classes = (Object[]) part[2];
             for (int i = 0; i < classes.length && classes[i] != null && count < MOST_FRAMES; i++) {
-                frames[count++] = new StackFrame(members, (Class<?>) classes[i], numbers[i] & 0xffff);
+                if (!isReflection((Class<?>) classes[i])) {
+                    frames[count++] = new StackFrame(members, (Class<?>) classes[i], numbers[i] & 0xffff);
+                }
             }
             part = (Object[]) part[part.length - 1];
         }
         return function.apply(Arrays.stream(frames, 0, count));
+    }
+
+    /** StackWalker skips these frames, too. */
+    private static boolean isReflection(Class<?> type) {
+        String name = type.getName();
+        return type == Method.class || type == Constructor.class || name.startsWith("sun.reflect.") && name.contains("Accessor");
     }
 
     /** Is {@code Unsafe.objectFieldOffset} of later JDKs. */
@@ -56,9 +68,12 @@ final class SondeHooksStack {
         }
     }
 
-    /** As for StackWalker. */
-    enum Option {
-        RETAIN_CLASS_REFERENCE
+    /** As for StackWalker; it has no effect. */
+    static final class Option {
+        static final Option RETAIN_CLASS_REFERENCE = null;
+
+        private Option() {
+        }
     }
 
     /** A method on the stack. */
@@ -90,12 +105,12 @@ final class SondeHooksStack {
 
         private Member member() {
             if (member == null) {
-                Member[] all = members.get(declaring);
+                Member[] all = members.of(declaring);
                 if (all == null) {
                     throw new NoClassDefFoundError(declaring.getName());
                 }
                 // Reflection finds all but the class initialiser.
-                member = number < all.length && all[number] != null ? all[number] : Member.INITIALISER;
+                member = number < all.length && all[number] != null ? all[number] : new Member("<clinit>", "()V", 0);
                 flags = member.flags;
             }
             return member;
@@ -104,8 +119,6 @@ final class SondeHooksStack {
 
     /** What hooks need to know of a method. */
     private static final class Member {
-        static final Member INITIALISER = new Member("<clinit>", "()V", 0);
-
         final String name;
         final String descriptor;
         final int flags;
@@ -117,24 +130,61 @@ final class SondeHooksStack {
         }
     }
 
-    /** The methods and constructors of classes, by number; null if the class of a parameter or result cannot be loaded. */
-    private static final class ClassMembers extends ClassValue<Member[]> {
-        @Override
-        protected Member[] computeValue(final Class<?> type) {
-            // The program's own permissions do not matter.
-            return AccessController.doPrivileged(new PrivilegedAction<Member[]>() {
-                @Override
-                public Member[] run() {
-                    try {
-                        Executable[] methods = type.getDeclaredMethods();
-                        Executable[] constructors = type.getDeclaredConstructors();
-                        Member[] all = new Member[methods.length + constructors.length + 1];
-                        return add(add(all, methods), constructors);
-                    } catch (LinkageError missing) {
-                        return null;
-                    }
+    /**
+     * The members of classes. Threads write to it without synchronisation: an entry is complete or absent. It does not
+     * keep classes from being unloaded.
+     */
+    private static final class ClassMembers {
+        private static final int MASK = (1 << 12) - 1;
+        private static final int WINDOW = 8;
+
+        private final AtomicReferenceArray<Known> table = new AtomicReferenceArray<Known>(MASK + 1);
+
+        /** By number; null if a class that a member refers to cannot be loaded. */
+        Member[] of(Class<?> type) {
+            int home = System.identityHashCode(type) * 0x9E3779B1 >>> 16;
+            int free = home & MASK; // if there is no room, another class is forgotten
+            for (int i = WINDOW - 1; i >= 0; i--) {
+                Known known = table.get(home + i & MASK);
+                Class<?> there = known == null ? null : known.get();
+                if (there == type) {
+                    return known.members;
                 }
-            });
+                free = there == null ? home + i & MASK : free;
+            }
+            Member[] members = AccessController.doPrivileged(new Look(type));
+            table.set(free, new Known(type, members));
+            return members;
+        }
+    }
+
+    /** A class and its members. */
+    private static final class Known extends WeakReference<Class<?>> {
+        final Member[] members;
+
+        Known(Class<?> type, Member[] members) {
+            super(type);
+            this.members = members;
+        }
+    }
+
+    /** Looks members up, whatever the permissions of the program are. */
+    private static final class Look implements PrivilegedAction<Member[]> {
+        private final Class<?> type;
+
+        Look(Class<?> type) {
+            this.type = type;
+        }
+
+        @Override
+        public Member[] run() {
+            try {
+                Executable[] methods = type.getDeclaredMethods();
+                Executable[] constructors = type.getDeclaredConstructors();
+                return add(add(new Member[methods.length + constructors.length + 1], methods), constructors);
+            } catch (LinkageError missing) {
+                return null;
+            }
         }
 
         private static Member[] add(Member[] to, Executable[] added) {
