@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -54,6 +55,20 @@ func TestJarThatIsNone(t *testing.T) {
 	}
 	if im := OpenLibrary(filepath.Join(folder, "rt.jar")); im != nil {
 		t.Errorf("a library with a directory as jar: %v", im.Classes())
+	}
+}
+
+// TestJarWithALargeDirectory: what the owner of a jar may put into it is not all read.
+func TestJarWithALargeDirectory(t *testing.T) {
+	const longest = 65000
+	files := make([]string, maxDirectory/longest+1)
+	for i := range files {
+		files[i] = strings.Repeat("x", longest) + strconv.Itoa(i) + ".class="
+	}
+	rt := filepath.Join(t.TempDir(), "rt.jar")
+	writeJar(t, rt, files...)
+	if im := OpenLibrary(rt); im != nil {
+		t.Errorf("%d classes were read", len(im.Classes()))
 	}
 }
 

@@ -23,8 +23,19 @@ func TestImageOfAJVM(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, folder := range []string{"public8", "secret8"} {
+		if err := os.Mkdir(in(folder), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		writeJar(t, in(folder+"/rt.jar"), "java/lang/String.class=string")
+	}
+	if err := os.Chmod(in("secret8/rt.jar"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	const nobody = 65534
-	for name, want := range map[string]bool{"public": true, "secret": false, "link": false, "pipe": false, "none": false} {
+	for name, want := range map[string]bool{
+		"public": true, "secret": false, "link": false, "pipe": false, "none": false, "public8/rt.jar": true, "secret8/rt.jar": false,
+	} {
 		im := OfJVM(&process.JVM{PID: os.Getpid(), UID: nobody, GID: nobody, Image: in(name)})
 		if got := im.Has("java/lang/String"); got != want {
 			t.Errorf("%s: %t, want %t", name, got, want)
