@@ -313,7 +313,7 @@ func called(n ast.Node) string {
 // opensToOthers reports whether a call gives others rights to a file or directory, or may.
 func opensToOthers(n ast.Node) bool {
 	name := called(n)
-	mode := -1
+	var mode int
 	switch {
 	case name == "os.Create":
 		return true
