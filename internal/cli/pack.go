@@ -495,12 +495,21 @@ func (f *planCommand) plan(ctx context.Context) (*build.Planned, error) {
 
 // image returns the run-time image of a JDK; empty if none is found.
 func (f *planCommand) image() (string, error) {
-	of := func(home string) string { return filepath.Join(home, "lib", "modules") }
-	if f.jdk != "" {
-		if _, err := os.Stat(of(f.jdk)); err != nil {
-			return "", usage("--jdk %s: it has no lib/modules: name the home of JDK 9 or later", f.jdk)
+	of := func(home string) string {
+		for _, name := range []string{"lib/modules", "jre/lib/rt.jar", "lib/rt.jar"} { // the last two of JDK 8
+			image := filepath.Join(home, name)
+			if _, err := os.Stat(image); err == nil {
+				return image
+			}
 		}
-		return of(f.jdk), nil
+		return ""
+	}
+	if f.jdk != "" {
+		image := of(f.jdk)
+		if image == "" {
+			return "", usage("--jdk %s: it has neither lib/modules nor lib/rt.jar: name the home of a JDK", f.jdk)
+		}
+		return image, nil
 	}
 	homes := []string{os.Getenv("JAVA_HOME")}
 	if java, err := exec.LookPath("java"); err == nil {
@@ -509,11 +518,8 @@ func (f *planCommand) image() (string, error) {
 		}
 	}
 	for _, home := range homes {
-		if home == "" {
-			continue
-		}
-		if _, err := os.Stat(of(home)); err == nil {
-			return of(home), nil
+		if image := of(home); home != "" && image != "" {
+			return image, nil
 		}
 	}
 	return "", nil

@@ -59,12 +59,6 @@ func shop(t *testing.T) string {
 	})
 }
 
-// start starts the program with further options.
-func start(t *testing.T, jdk jvmtest.JDK, classes string, options ...string) *jvmtest.Running {
-	t.Helper()
-	return jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: append(options, "-cp", classes, "app.Shop")})
-}
-
 // tell sends the program a command.
 func tell(t *testing.T, p *jvmtest.Running, line string) {
 	t.Helper()
@@ -168,83 +162,108 @@ func compare(t *testing.T, what string, got, want map[string]int) {
 	}
 }
 
+// machines are options with which a JVM lays out objects, compiles or collects in another way. In the matrix, each JDK has all of them.
+var machines = []string{
+	"", "-Xint", "-Xcomp", "-XX:-TieredCompilation", "-XX:-UseCompressedOops", "-XX:-UseCompressedClassPointers",
+	"-XX:+UseParallelGC", "-XX:+UseG1GC", "-XX:+UseZGC", "-XX:+UseShenandoahGC", "-Xverify:all",
+}
+
 func TestAttached(t *testing.T) {
 	classes := shop(t)
 	for _, jdk := range tested(t) {
-		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
-			p := start(t, jdk, jvmtest.Visible(t, jdk, classes))
-
-			results, did := measure(t, p, "count", "app.Shop.*")
-			compare(t, "count", calls(results[0]), map[string]int{
-				"order": did.orders, "lambda$order$0": did.orders, "price": did.orders, "step": did.steps,
-				"tax": 2 * (did.orders - did.refused), "rate": did.orders - did.refused,
-			})
-
-			results, did = measure(t, p, "count", "app.Shop.price", "--when", `$1 == "bob"`, "--within", "app.Shop.order", "--timing", "none")
-			compare(t, "with a condition and a sequence over threads", calls(results[0]), map[string]int{"price": did.ofBob})
-
-			results, did = measure(t, p, "count", "app.Shop.price", "--when", "$exception != null")
-			compare(t, "with a condition at the exit", calls(results[0]), map[string]int{"price": did.refused})
-
-			results, did = measure(t, p, "count", "app.Shop.price", "--tag", "who=$1 at app.Shop.order", "--by-tag", "who")
-			compare(t, "by a tag over threads", calls(results[0]), map[string]int{
-				"price map[who:ann]": did.orders / 3, "price map[who:bob]": did.ofBob, "price map[who:eve]": did.orders / 3,
-			})
-
-			// A caller is found by a stack walk, which must skip reflection and distinguish overloads.
-			for _, tt := range []struct {
-				caller, method string
-				isCalled       bool
-			}{{"app.Shop.order >", "app.Shop.tax(int)", true}, {"app.Shop.tax(double) >", "app.Shop.rate", true}, {"app.Shop.tax(int) >", "app.Shop.rate", false}} {
-				results, did = measure(t, p, "count", tt.method, "--within", tt.caller)
-				want := map[string]int{}
-				if name, _, _ := strings.Cut(strings.TrimPrefix(tt.method, "app.Shop."), "("); tt.isCalled {
-					want[name] = did.orders - did.refused
+		for _, machine := range machines {
+			if machine != "" && (os.Getenv("SONDE_MATRIX") == "" || !runs(t, jdk, machine)) {
+				continue
+			}
+			t.Run(fmt.Sprintf("jdk%d%s", jdk.Major, machine), func(t *testing.T) {
+				launch := jvmtest.Launch{Brief: machine == "", Args: []string{"-cp", jvmtest.Visible(t, jdk, classes), "app.Shop"}}
+				if machine != "" {
+					launch.Args = append([]string{machine}, launch.Args...)
 				}
-				compare(t, tt.caller+" "+tt.method, calls(results[0]), want)
-			}
-
-			results, did = measure(t, p, "count", "app.Shop.rate", "--context", "2")
-			compare(t, "by callers", calls(results[0]), map[string]int{
-				"rate [app.Shop.tax(D)D app.Shop.tax(I)D]": did.orders - did.refused,
+				checkAttached(t, jdk, jvmtest.Start(t, jdk, launch))
 			})
+		}
+	}
+}
 
-			results, did = measure(t, p, "monitor", "app.Shop.price")
-			rows := list(results[len(results)-1], "rows")
-			if len(rows) != 1 || rows[0]["calls"] != float64(did.orders) || rows[0]["errors"] != float64(did.refused) {
-				t.Errorf("monitor: got %v, want one row with %d calls and %d errors", rows, did.orders, did.refused)
-			}
+// runs reports whether a JDK knows an option.
+func runs(t *testing.T, jdk jvmtest.JDK, option string) bool {
+	t.Helper()
+	return jvmtest.Run(t, jdk, option, "-version").Exit == 0
+}
 
-			results, did = measure(t, p, "profile", "--root", "app.Shop.price", "--timing", "exact")
-			methods, tree := list(results[0], "methods"), map[string]int{}
-			for _, node := range list(results[0], "merged") {
-				if method, _ := node["method"].(float64); method >= 0 {
-					n, _ := node["calls"].(float64)
-					tree[fmt.Sprint(methods[int(method)]["name"])] += int(n)
-				}
-			}
-			compare(t, "profile", tree, map[string]int{"price": did.orders, "step": did.steps})
+func checkAttached(t *testing.T, jdk jvmtest.JDK, p *jvmtest.Running) {
+	t.Helper()
+	said := p.Stderr()
+	results, did := measure(t, p, "count", "app.Shop.*")
+	compare(t, "count", calls(results[0]), map[string]int{
+		"order": did.orders, "lambda$order$0": did.orders, "price": did.orders, "step": did.steps,
+		"tax": 2 * (did.orders - did.refused), "rate": did.orders - did.refused,
+	})
 
-			results, _ = measure(t, p, "trace", "app.Shop.order", "--limit", "1000", "--show", "none")
-			handed := 0
-			for _, transaction := range results {
-				for _, part := range list(transaction, "parts") {
-					if part["method"] == "lambda$order$0" {
-						handed++
-					}
-				}
-			}
-			if handed != ordered {
-				t.Errorf("trace: %d transactions with a part in another thread, want %d", handed, ordered)
-			}
+	results, did = measure(t, p, "count", "app.Shop.price", "--when", `$1 == "bob"`, "--within", "app.Shop.order", "--timing", "none")
+	compare(t, "with a condition and a sequence over threads", calls(results[0]), map[string]int{"price": did.ofBob})
 
-			if out, err := exec.Command(sondePath, "undo", strconv.Itoa(p.PID)).CombinedOutput(); err != nil || !strings.Contains(string(out), "no hooks") {
-				t.Errorf("undo: %v, %s", err, out)
+	results, did = measure(t, p, "count", "app.Shop.price", "--when", "$exception != null")
+	compare(t, "with a condition at the exit", calls(results[0]), map[string]int{"price": did.refused})
+
+	results, did = measure(t, p, "count", "app.Shop.price", "--tag", "who=$1 at app.Shop.order", "--by-tag", "who")
+	compare(t, "by a tag over threads", calls(results[0]), map[string]int{
+		"price map[who:ann]": did.orders / 3, "price map[who:bob]": did.ofBob, "price map[who:eve]": did.orders / 3,
+	})
+
+	// A caller is found by a stack walk, which must skip reflection and distinguish overloads.
+	for _, tt := range []struct {
+		caller, method string
+		isCalled       bool
+	}{{"app.Shop.order >", "app.Shop.tax(int)", true}, {"app.Shop.tax(double) >", "app.Shop.rate", true}, {"app.Shop.tax(int) >", "app.Shop.rate", false}} {
+		results, did = measure(t, p, "count", tt.method, "--within", tt.caller)
+		want := map[string]int{}
+		if name, _, _ := strings.Cut(strings.TrimPrefix(tt.method, "app.Shop."), "("); tt.isCalled {
+			want[name] = did.orders - did.refused
+		}
+		compare(t, tt.caller+" "+tt.method, calls(results[0]), want)
+	}
+
+	results, did = measure(t, p, "count", "app.Shop.rate", "--context", "2")
+	compare(t, "by callers", calls(results[0]), map[string]int{
+		"rate [app.Shop.tax(D)D app.Shop.tax(I)D]": did.orders - did.refused,
+	})
+
+	results, did = measure(t, p, "monitor", "app.Shop.price")
+	rows := list(results[len(results)-1], "rows")
+	if len(rows) != 1 || rows[0]["calls"] != float64(did.orders) || rows[0]["errors"] != float64(did.refused) {
+		t.Errorf("monitor: got %v, want one row with %d calls and %d errors", rows, did.orders, did.refused)
+	}
+
+	results, did = measure(t, p, "profile", "--root", "app.Shop.price", "--timing", "exact")
+	methods, tree := list(results[0], "methods"), map[string]int{}
+	for _, node := range list(results[0], "merged") {
+		if method, _ := node["method"].(float64); method >= 0 {
+			n, _ := node["calls"].(float64)
+			tree[fmt.Sprint(methods[int(method)]["name"])] += int(n)
+		}
+	}
+	compare(t, "profile", tree, map[string]int{"price": did.orders, "step": did.steps})
+
+	results, _ = measure(t, p, "trace", "app.Shop.order", "--limit", "1000", "--show", "none")
+	handed := 0
+	for _, transaction := range results {
+		for _, part := range list(transaction, "parts") {
+			if part["method"] == "lambda$order$0" {
+				handed++
 			}
-			if p.Stderr() != "" && jdk.Major < 21 { // later JDKs warn about agents
-				t.Errorf("the program printed %s", p.Stderr())
-			}
-		})
+		}
+	}
+	if handed != ordered {
+		t.Errorf("trace: %d transactions with a part in another thread, want %d", handed, ordered)
+	}
+
+	if out, err := exec.Command(sondePath, "undo", strconv.Itoa(p.PID)).CombinedOutput(); err != nil || !strings.Contains(string(out), "no hooks") {
+		t.Errorf("undo: %v, %s", err, out)
+	}
+	if now := p.Stderr(); now != said && jdk.Major < 21 { // later JDKs warn about agents
+		t.Errorf("the program printed %s", now)
 	}
 }
 
@@ -264,7 +283,8 @@ func TestWithAgent(t *testing.T) {
 			sonde(t, "agent-jar", "-o", filepath.Join(folder, "agent.jar"))
 			sonde(t, "pack", filepath.Join(folder, "app"), "--probes", filepath.Join(folder, "probes.yaml"), "-o", filepath.Join(folder, "shop.pack"))
 			inside := jvmtest.Visible(t, jdk, folder)
-			p := start(t, jdk, inside, fmt.Sprintf("-javaagent:%[1]s/agent.jar=pack=%[1]s/shop.pack,arena=%[1]s", inside))
+			option := fmt.Sprintf("-javaagent:%[1]s/agent.jar=pack=%[1]s/shop.pack,arena=%[1]s", inside)
+			p := jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: []string{option, "-cp", inside, "app.Shop"}})
 			did := order(t, p, 30)
 			arenas, err := filepath.Glob(filepath.Join(jdk.Root, inside, "*.arena"))
 			if err != nil || len(arenas) != 1 {

@@ -205,6 +205,10 @@ func (h Host) fill(j *JVM, command []string, maps mapped) {
 			o.words, o.complete = strings.Fields(text+" "+counters.Text("java.rt.vmFlags")), true
 		}
 	}
+	if j.Version == "" && j.Kind == HotSpot {
+		// Some packages of JDK 8 have no release file, and a JVM whose user has no name has no counters.
+		j.Version = h.versionInLibrary(j)
+	}
 	j.ReducedSignal, j.options = reducesSignals(o.words), o.words
 	j.Restricted = installsSecurityManager(o.words)
 	if o.classPath != "" {

@@ -310,18 +310,34 @@ func TestRelease(t *testing.T) {
 	}
 }
 
-func TestContains(t *testing.T) {
+func TestSearch(t *testing.T) {
 	const text = "AlwaysRecord"
 	for _, before := range []int{0, 1, 1<<20 - 5, 1 << 20, 1<<20 + 7, 3 << 20} {
 		padding := strings.Repeat("A", before)
-		if there, err := contains(strings.NewReader(padding+text+"B"), text); !there || err != nil {
-			t.Errorf("after %d bytes: %v, %v", before, there, err)
+		for most, want := range map[int]string{0: "", 1: "B", 3: "BCD", 5: "BCD"} {
+			if after, found, err := search(strings.NewReader(padding+text+"BCD"), text, most); after != want || !found || err != nil {
+				t.Errorf("after %d bytes: got %q, %v, %v; want %q, true", before, after, found, err, want)
+			}
 		}
-		if there, err := contains(strings.NewReader(padding+text[1:]), "B"+text); there || err != nil {
-			t.Errorf("none after %d bytes: %v, %v", before, there, err)
+		if _, found, err := search(strings.NewReader(padding+text[1:]), "B"+text, 3); found || err != nil {
+			t.Errorf("none after %d bytes: %v, %v", before, found, err)
 		}
 	}
-	if _, err := contains(iotest.ErrReader(os.ErrPermission), text); err == nil {
+	if _, _, err := search(iotest.ErrReader(os.ErrPermission), text, 0); err == nil {
 		t.Error("no error")
+	}
+}
+
+func TestVersionIn(t *testing.T) {
+	for text, want := range map[string]string{
+		"1.8.0_504-8u504-ga-1-b01), built on Aug 20": "1.8.0_504",
+		"11.0.33-ea+8-post-1-Debian), built on":      "11.0.33-ea",
+		"21.0.13.0.3+1-1-Debian)":                    "21.0.13.0.3",
+		"17.0.15":                                    "",
+		"1.8\x1b[2J)":                                "",
+	} {
+		if got := versionIn(text); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
 	}
 }

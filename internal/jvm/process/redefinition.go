@@ -50,13 +50,7 @@ func (h Host) OpenFiles(pid int) (files []string) {
 // TracksDependencies reports whether a JVM's library knows a flag that came with JDK 23 and was
 // backported to updates of older releases.
 func (h Host) TracksDependencies(j *JVM) Answer {
-	file, err := h.OpenFile(j, j.Library, 4<<30)
-	if err != nil {
-		return Unknown
-	}
-	defer func() { _ = file.Close() }()
-	const largest = 256 << 20
-	switch found, err := contains(io.LimitReader(file, largest), "AlwaysRecordEvolDependencies"); {
+	switch _, found, err := h.searchLibrary(j, "AlwaysRecordEvolDependencies", 0); {
 	case err != nil:
 		return Unknown
 	case found:
@@ -65,24 +59,61 @@ func (h Host) TracksDependencies(j *JVM) Answer {
 	return No
 }
 
-// contains searches a stream for a text.
-func contains(r io.Reader, text string) (bool, error) {
+// versionInLibrary returns the version of the JDK that the library of a JVM was built for; empty if it is
+// not found. The library contains a text such as "… for linux-amd64 JRE (1.8.0_472-b08), built on …".
+func (h Host) versionInLibrary(j *JVM) string {
+	const longest = 64
+	text, _, err := h.searchLibrary(j, " JRE (", longest)
+	if err != nil {
+		return ""
+	}
+	return versionIn(text)
+}
+
+// versionIn returns the version before a closing bracket, without its build.
+func versionIn(text string) string {
+	version, _, isWhole := strings.Cut(text, ")")
+	version, _, _ = strings.Cut(version, "+")
+	if strings.HasPrefix(version, "1.") {
+		version, _, _ = strings.Cut(version, "-")
+	}
+	if !isWhole || strings.Trim(version, "0123456789._-abcdefghijklmnopqrstuvwxyz") != "" {
+		return ""
+	}
+	return version
+}
+
+// searchLibrary is search for the library of a JVM.
+func (h Host) searchLibrary(j *JVM, text string, most int) (after string, found bool, err error) {
+	const largest = 256 << 20
+	file, err := h.OpenFile(j, j.Library, 4<<30)
+	if err != nil {
+		return "", false, err
+	}
+	defer func() { _ = file.Close() }()
+	return search(io.LimitReader(file, largest), text, most)
+}
+
+// search searches a stream for a text, and returns up to most bytes after it.
+func search(r io.Reader, text string, most int) (after string, found bool, err error) {
 	const piece = 1 << 20
-	buffer := make([]byte, 0, piece+len(text))
+	wanted := len(text) + most
+	buffer := make([]byte, 0, piece+wanted)
 	for {
 		n, err := io.ReadFull(r, buffer[len(buffer):len(buffer)+piece])
 		buffer = buffer[:len(buffer)+n]
-		if bytes.Contains(buffer, []byte(text)) {
-			return true, nil
+		isEnd := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+		if at := bytes.Index(buffer, []byte(text)); at >= 0 && (isEnd || at+wanted <= len(buffer)) {
+			return string(buffer[at+len(text) : min(at+wanted, len(buffer))]), true, nil
 		}
 		switch {
-		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-			return false, nil
+		case isEnd:
+			return "", false, nil
 		case err != nil:
-			return false, err
+			return "", false, err
 		}
-		// The text may begin at the end of this piece.
-		kept := copy(buffer[:len(text)], buffer[len(buffer)-len(text):])
+		// It may begin at the end of this piece.
+		kept := copy(buffer, buffer[len(buffer)-wanted:])
 		buffer = buffer[:kept]
 	}
 }
