@@ -156,7 +156,7 @@ var securityRules = []securityRule{
 			"internal/jvm/jfr.fileReader.scan":           "maxEvent",
 			"internal/jvm/jfr.liveFile.advance":          "mostNew",
 			"internal/jvm/jfr.parseMetadata":             "mostTexts",
-			"internal/jvm/process.search":              "constant",
+			"internal/jvm/process.search":                "constant",
 			"internal/jvm/process.readLine":              "constant",
 			"internal/jvm/unwind.readTable":              "a count of 16 bits",
 			"internal/weave/cache.Disk.read":             "maxFile",
