@@ -3,7 +3,7 @@
 package arena
 
 const (
-	layoutVersion          = 0x8                // of this table
+	layoutVersion          = 0x9                // of this table
 	layoutMagic            = 0x31524145444e4f53 // "SONDEAR1" as a little-endian file shows it
 	layoutUnit             = 0x40               // what a ref counts
 	layoutFirstFrames      = 0x20               // frame pieces hold 32, 64, 128, … frames
@@ -66,7 +66,8 @@ const (
 	layoutTagsMost         = 0x10
 	layoutContextMost      = 0x8   // callers in a row that make a label
 	layoutArrivals         = 0x100 // how many calls may wait for their callees at once
-	layoutNearby           = 0x40  // how many nodes a thread finds by id at once
+	layoutNearby           = 0x100 // how many nodes a thread finds by id at once
+	layoutChildren         = 0x4   // how many children a node finds by id at once
 	layoutBlockVirtual     = 0x1   // virtual threads took turns in this block
 	layoutBlockWrapped     = 0x2   // its tree was too deep, so where its owner is says nothing
 	layoutBlockAway        = 0x4   // its owner waits for Sonde; how long that took is still to be recorded
@@ -135,7 +136,7 @@ const (
 
 // block: what belongs to one thread.
 const (
-	blockSize      = 384
+	blockSize      = 1152
 	blockOlder     = 0  // ref of the block made before
 	blockOwners    = 4  // how many threads have had it
 	blockTid       = 8  // of the newest owner
@@ -166,23 +167,23 @@ const (
 const (
 	nodeSize      = 128
 	nodeId        = 0
-	nodeParent    = 4  // ref
-	nodeLastChild = 8  // ref: the child called last
-	nodeActive    = 12 // frames of it on the stack, where no tree is kept
-	nodeCalls     = 16
-	nodeTimed     = 24  // calls whose time is in nanos and self
-	nodeNanos     = 32  // by outermost calls
-	nodeSelf      = 40  // nanos without those of timed callees
-	nodeMax       = 48  // the longest timed call
+	nodeParent    = 4 // ref
+	nodeChildren  = 8 // refs of children, by the lower bits of their ids: those called last
+	nodeCalls     = 24
+	nodeTimed     = 32  // calls whose time is in nanos and self
+	nodeNanos     = 40  // by outermost calls
+	nodeSelf      = 48  // nanos without those of timed callees
 	nodeSkip      = 56  // calls until the next is timed
 	nodeDepth     = 60  // of the root 0
-	nodeSquares   = 64  // float64: sum of the squared self times of sampled calls
+	nodeMax       = 64  // the longest timed call
 	nodeThrew     = 72  // calls that ended with an exception
 	nodeBorn      = 80  // System.nanoTime when the node was made
 	nodeMissed    = 88  // calls that went on before their callees had hooks
 	nodeSpread    = 96  // ref of the distribution of its times
 	nodeHanded    = 100 // of work that was handed over: how many threads it has gone through
 	nodeUndecided = 104 // calls whose condition could not be evaluated
+	nodeSquares   = 112 // float64: sum of the squared self times of sampled calls
+	nodeActive    = 120 // frames of it on the stack, where no tree is kept
 )
 
 // frame: a call under way.

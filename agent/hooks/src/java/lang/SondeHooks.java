@@ -83,7 +83,7 @@ public final class SondeHooks {
     @ForceInline
     public static void exit(long token) {
         if (token > TOKEN_SPILLED) {
-            end(token, 0);
+            end(token);
         }
     }
 
@@ -91,7 +91,7 @@ public final class SondeHooks {
     @DontInline
     public static void fail(long token, int id) {
         if (token > TOKEN_SPILLED) {
-            end(token, 1);
+            close(token, 1);
         } else if (token != 0) {
             SondeHooksTree.countThrown(id, token == TOKEN_SPILLED);
         }
@@ -195,7 +195,7 @@ public final class SondeHooks {
             ref = U.getInt(null, block + BLOCK_NEARBY + ((id & NEARBY - 1) << 2));
             node = at(b, ref);
         } else {
-            ref = U.getInt(null, at(b, U.getInt(null, block + BLOCK_CURRENT)) + NODE_LAST_CHILD);
+            ref = U.getInt(null, SondeHooksTree.place(at(b, U.getInt(null, block + BLOCK_CURRENT)), id));
             node = at(b, ref);
         }
         if (U.getInt(null, node + NODE_ID) != id) {
@@ -278,10 +278,11 @@ public final class SondeHooks {
     }
 
     @DontInline
-    private static void end(long token, int threw) {
-        close(token, threw);
+    private static void end(long token) {
+        close(token, 0);
     }
 
+    /** Inlined where {@code threw} is known, so that nothing is added for calls that end as usual. */
     @ForceInline
     static void close(long token, int threw) {
         long now = (token & TOKEN_CLOCK) != 0 ? System.nanoTime() : 0;
@@ -307,7 +308,7 @@ public final class SondeHooks {
                 } else {
                     long node = at(b, (int) token & TOKEN_PAYLOAD);
                     U.putInt(null, block + BLOCK_CURRENT, U.getInt(null, node + NODE_PARENT));
-                    U.putLong(null, node + NODE_THREW, U.getLong(null, node + NODE_THREW) + threw);
+                    SondeHooksTree.addThrown(node, threw);
                 }
             }
         } finally {
@@ -338,7 +339,7 @@ public final class SondeHooks {
         if ((flags & (FRAME_SAMPLED | FRAME_ROOT | FRAME_SPREAD | FRAME_LATE | FRAME_TRACED)) != 0) {
             SondeHooksTree.finish(b, block, frame, node, flags, nanos, threw, places, place);
         }
-        // Rare cases (recursion, a new maximum, an exception) are computed without branches: a compiler would leave out
+        // Rare cases (recursion, a new maximum) are computed without branches: a compiler would leave out
         // branches that were not taken before, and compile again when they are.
         long outermost = -1;
         if ((flags & FRAME_FLAT) != 0) {
@@ -360,7 +361,7 @@ public final class SondeHooks {
         if (depth > 1 && (flags & FRAME_TIMED) != 0) {
             SondeHooksTree.addCallees(frame, above, nanos);
         }
-        U.putLong(null, node + NODE_THREW, U.getLong(null, node + NODE_THREW) + threw);
+        SondeHooksTree.addThrown(node, threw);
         U.putInt(null, block + BLOCK_DEPTH, depth - 1);
     }
 

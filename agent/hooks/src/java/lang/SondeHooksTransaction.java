@@ -133,7 +133,7 @@ final class SondeHooksTransaction {
             return parent == 0 ? 0 : SondeHooksTree.child(b, block, parent, id, 0);
         }
         int ref = (probe & FLAT) != 0 ? U.getInt(null, block + BLOCK_NEARBY + ((id & NEARBY - 1) << 2))
-                : U.getInt(null, at(b, U.getInt(null, block + BLOCK_CURRENT)) + NODE_LAST_CHILD);
+                : U.getInt(null, SondeHooksTree.place(at(b, U.getInt(null, block + BLOCK_CURRENT)), id));
         return U.getInt(null, at(b, ref) + NODE_ID) == id ? ref : SondeHooksTree.search(b, block, id, probe);
     }
 

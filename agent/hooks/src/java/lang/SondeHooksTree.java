@@ -164,6 +164,20 @@ final class SondeHooksTree {
         return ref;
     }
 
+    /** Where a node keeps the ref of a child that was called before. */
+    @ForceInline
+    static long place(long node, int id) {
+        return node + NODE_CHILDREN + ((id & CHILDREN - 1) << 2);
+    }
+
+    /** Adds an exception to a node; threw is a constant for the compiler. */
+    @ForceInline
+    static void addThrown(long node, int threw) {
+        if (threw != 0) {
+            U.putLong(null, node + NODE_THREW, U.getLong(null, node + NODE_THREW) + threw);
+        }
+    }
+
     /** The ref of a child of a node, created if there is none; 0 if there is no room. */
     static int child(long b, long block, int parent, int id, int probe) {
         long table = at(b, U.getInt(null, block + BLOCK_TABLE));
@@ -173,7 +187,7 @@ final class SondeHooksTree {
         while (ref != 0) {
             long node = at(b, ref);
             if (U.getInt(null, node + NODE_ID) == id && U.getInt(null, node + NODE_PARENT) == parent) {
-                U.putInt(null, at(b, parent) + NODE_LAST_CHILD, ref);
+                U.putInt(null, place(at(b, parent), id), ref);
                 return ref;
             }
             slot = slot + 1 & mask;
@@ -198,7 +212,7 @@ final class SondeHooksTree {
             // ends only at an empty entry.
             U.putInt(null, block + BLOCK_TABLE_USED, used);
             insert(table, mask, ref, hash(parent, id));
-            U.putInt(null, at(b, parent) + NODE_LAST_CHILD, ref);
+            U.putInt(null, place(at(b, parent), id), ref);
         }
         return ref;
     }
@@ -342,13 +356,13 @@ final class SondeHooksTree {
 
     /** Counts the exception of a call without its own token, by method. */
     static void countThrown(int id, boolean spilled) {
-        if (spilled || !addThrown(id)) {
+        if (spilled || !countThrown(id)) {
             spill(id, SPILLED_THREW);
         }
     }
 
     /** Returns false if the thread finds no room. */
-    private static boolean addThrown(int id) {
+    private static boolean countThrown(int id) {
         long tid = U.getLong(Thread.currentThread(), TID);
         int index = SondeHooksPlaces.claim(tid);
         long[] places = SondeHooksPlaces.table(index);

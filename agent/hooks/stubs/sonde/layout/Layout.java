@@ -3,7 +3,7 @@ package sonde.layout;
 
 /** The arena's layout. All are compile-time constants: nothing of this class is there at run time. */
 public final class Layout {
-    public static final int VERSION = 0x8;
+    public static final int VERSION = 0x9;
     public static final long MAGIC = 0x31524145444e4f53L;
     public static final int UNIT = 0x40;
     public static final int FIRST_FRAMES = 0x20;
@@ -66,7 +66,8 @@ public final class Layout {
     public static final int TAGS_MOST = 0x10;
     public static final int CONTEXT_MOST = 0x8;
     public static final int ARRIVALS = 0x100;
-    public static final int NEARBY = 0x40;
+    public static final int NEARBY = 0x100;
+    public static final int CHILDREN = 0x4;
     public static final int BLOCK_VIRTUAL = 0x1;
     public static final int BLOCK_WRAPPED = 0x2;
     public static final int BLOCK_AWAY = 0x4;
@@ -131,7 +132,7 @@ public final class Layout {
     public static final int HEADER_CONTEXTS_LOST = 984;
 
     /** Bytes of a block. */
-    public static final int BLOCK_SIZE = 384;
+    public static final int BLOCK_SIZE = 1152;
     public static final int BLOCK_OLDER = 0;
     public static final int BLOCK_OWNERS = 4;
     public static final int BLOCK_TID = 8;
@@ -159,22 +160,22 @@ public final class Layout {
     public static final int NODE_SIZE = 128;
     public static final int NODE_ID = 0;
     public static final int NODE_PARENT = 4;
-    public static final int NODE_LAST_CHILD = 8;
-    public static final int NODE_ACTIVE = 12;
-    public static final int NODE_CALLS = 16;
-    public static final int NODE_TIMED = 24;
-    public static final int NODE_NANOS = 32;
-    public static final int NODE_SELF = 40;
-    public static final int NODE_MAX = 48;
+    public static final int NODE_CHILDREN = 8;
+    public static final int NODE_CALLS = 24;
+    public static final int NODE_TIMED = 32;
+    public static final int NODE_NANOS = 40;
+    public static final int NODE_SELF = 48;
     public static final int NODE_SKIP = 56;
     public static final int NODE_DEPTH = 60;
-    public static final int NODE_SQUARES = 64;
+    public static final int NODE_MAX = 64;
     public static final int NODE_THREW = 72;
     public static final int NODE_BORN = 80;
     public static final int NODE_MISSED = 88;
     public static final int NODE_SPREAD = 96;
     public static final int NODE_HANDED = 100;
     public static final int NODE_UNDECIDED = 104;
+    public static final int NODE_SQUARES = 112;
+    public static final int NODE_ACTIVE = 120;
 
     /** Bytes of a frame. */
     public static final int FRAME_SIZE = 40;
