@@ -12,7 +12,7 @@ import (
 )
 
 // newMan writes the manual pages of all commands, for packages.
-func newMan(s streams) *cobra.Command {
+func newMan() *cobra.Command {
 	return &cobra.Command{
 		Use:    "man DIR",
 		Short:  "Write the manual pages into a directory",

@@ -274,7 +274,7 @@ func groups(s streams) []group {
 		{"Manage what is running", []*cobra.Command{newDoctor(s), newStatus(s), newUndo(s), newLooks(s), newShow(s), newEnd(s), newServe(s)}},
 		{"Start programs with Sonde", []*cobra.Command{newLaunch(s), newEnv(s), newAgentJar(s), newPlan(s), newPack(s), newAttach(s), newReport(s)}},
 		{"Work on class files", []*cobra.Command{newInstrument(s), newRuntimeJar(s), newDump(s), newCache(s)}},
-		{otherCommands, []*cobra.Command{newVersion(s), newMan(s)}},
+		{otherCommands, []*cobra.Command{newVersion(s), newMan()}},
 	}
 }
 
