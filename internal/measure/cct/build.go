@@ -34,6 +34,10 @@ func Build(in Input) *Profile {
 		tops[i] = g.thread(&threads[i])
 	}
 	all, virtual := g.merge(tops), &tally{method: -1}
+	done := map[*tally][]*tally{} // the parts of each thread
+	for _, p := range g.parts {
+		done[p.thread] = append(done[p.thread], p.top)
+	}
 	p := &Profile{Methods: g.methods, Calibration: in.Calibration}
 	add := func(t Thread, top *tally) {
 		if len(top.children) > 0 || top.lost != 0 {
@@ -43,10 +47,8 @@ func Build(in Input) *Profile {
 	}
 	for i := range threads {
 		t, top := &threads[i], tops[i]
-		for _, part := range g.parts {
-			if part.thread == top {
-				top.hang(part.top, nil)
-			}
+		for _, part := range done[top] {
+			top.hang(part, nil)
 		}
 		top.prune(false)
 		top.widen()
@@ -207,26 +209,29 @@ func (g *gatherer) merge(tops []*tally) *tally {
 			all.merge(top, in)
 		}
 	}
-	// A part may be handed over by a node of another part.
-	for left := g.parts; len(left) > 0; {
-		rest := slices.DeleteFunc(slices.Clone(left), func(p part) bool {
-			from := in[g.at[p.from]]
-			if from != nil {
-				from.hang(p.top, in)
+	left := g.parts
+	for range mostHanded { // a part may be handed over by a node of another part
+		var found []part
+		left = slices.DeleteFunc(slices.Clone(left), func(p part) bool {
+			isKnown := in[g.at[p.from]] != nil
+			if isKnown {
+				found = append(found, p)
 			}
-			return from != nil
+			return isKnown
 		})
-		if len(rest) == len(left) {
-			for _, p := range rest {
-				all.hang(p.top, in) // nobody knows which call handed it over
-			}
-			break
+		for _, p := range found {
+			in[g.at[p.from]].hang(p.top, in)
 		}
-		left = rest
+	}
+	for _, p := range left {
+		all.hang(p.top, in) // nobody knows which call handed it over
 	}
 	all.prune(false)
 	return all
 }
+
+// mostHanded bounds how often work is handed on. Hooks do not exceed it, but an arena may be damaged.
+const mostHanded = 8
 
 // hang adds the calls of a part below the node that handed it over. in gets the tally that includes each tally, unless it is nil.
 func (t *tally) hang(part *tally, in map[*tally]*tally) {
