@@ -57,6 +57,9 @@ const (
 	// Off is the cost of a call whose hook is switched off: 2.8 and 2.6 where 200 methods are
 	// called in turn (docs/measurements/overhead.md).
 	Off = 3
+	// HandOver is the cost of handing a task to another thread with its context, and of beginning it there: 115 in a loop on
+	// JDK 25.
+	HandOver = 120
 	// CallerLookup is the cost of identifying a caller, until the target has shown its own:
 	// an estimate.
 	CallerLookup = 5000

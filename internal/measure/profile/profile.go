@@ -122,6 +122,7 @@ type run struct {
 	discardsAll bool
 	missing     int    // classes whose file is not found
 	answered    uint64 // the last ticket
+	tasksBefore uint64 // tasks that threads had handed over before the root's hooks went on, for others
 
 	ledger
 	calibrator *overhead.Calibrator
@@ -267,6 +268,9 @@ func (r *run) begin(ctx context.Context) error {
 			isHooked = r.isHooked
 		}
 		r.stacks, _ = startStacks(ctx, r.PID, r.patterns.Match, isHooked) // without them, hooks show what they can
+	}
+	if threads, err := r.session.Threads(); err == nil {
+		r.tasksBefore = tasksOf(threads)
 	}
 	r.on, _ = r.session.Read()
 	r.began, r.onAt = time.Now(), r.session.Now()
@@ -478,7 +482,7 @@ func (r *run) recordShare(threads []arena.Thread) {
 	if r.budget == nil {
 		hooks = len(r.session.Methods())
 	}
-	r.Share.Set(calls, price(r.calibrator.Calibration(), threads, time.Since(r.began).Seconds()), hooks)
+	r.Share.Set(calls, price(r.calibrator.Calibration(), threads, time.Since(r.began).Seconds())+r.handing(threads), hooks)
 }
 
 func (r *run) report() {

@@ -31,7 +31,10 @@ func (r *run) result(ctx context.Context) (*cct.Profile, error) {
 		Threads: threads, Names: names, Now: now, Methods: r.methods(), Calibration: r.calibrator.Calibration(),
 		RootsOnAt: r.onAt, HookedAt: maps.Clone(r.hookedAt),
 	}
-	cost, hooks := r.cost(threads), r.hookShare(threads)
+	cost, hooks, handing := r.cost(threads), r.hookShare(threads), 0.0
+	if reading, err := r.session.Read(); err == nil {
+		handing = r.handing(threads) / max(1, float64(r.on.Until(reading).Rest))
+	}
 	view := view{began: r.began, read: read}
 	if !r.Whole {
 		view = r.window.narrow(r, threads, read)
@@ -45,7 +48,7 @@ func (r *run) result(ctx context.Context) (*cct.Profile, error) {
 	r.describe(profile)
 	profile.Began, profile.Took = view.began, view.took()
 	profile.Cost, profile.Disturbance = cost, r.pace.Disturbance(hooks)
-	profile.Notes = r.notes(profile)
+	profile.Notes = r.notes(profile, handing)
 	if r.budget != nil {
 		r.budget.explain(profile, view)
 	}
@@ -108,7 +111,20 @@ func (r *run) steady(threads []arena.Thread) float64 {
 	if since.Rest <= 0 {
 		return 0
 	}
-	return price(r.calibrator.Calibration(), threads, since.Elapsed.Seconds()) / float64(since.Rest)
+	return (price(r.calibrator.Calibration(), threads, since.Elapsed.Seconds()) + r.handing(threads)) / float64(since.Rest)
+}
+
+// handing returns what it has cost to hand tasks over, in nanoseconds.
+func (r *run) handing(threads []arena.Thread) float64 {
+	tasks := tasksOf(threads)
+	return float64(tasks-min(tasks, r.tasksBefore)) * overhead.HandOver
+}
+
+func tasksOf(threads []arena.Thread) (tasks uint64) {
+	for i := range threads {
+		tasks += threads[i].Tasks
+	}
+	return tasks
 }
 
 // hookShare is like steady, with its bounds; nil if it is not known.
@@ -126,6 +142,8 @@ func (r *run) hookShare(threads []arena.Thread) *cost.Estimate {
 		share.Value += overhead.Expected(known, rate).Of(s.calls, timed) / float64(since.Rest)
 		share.High += overhead.Pessimistic(known, rate).Of(s.calls, timed) / float64(since.Rest)
 	}
+	handing := r.handing(threads) / float64(since.Rest)
+	share.Low, share.Value, share.High = share.Low+handing/2, share.Value+handing, share.High+3*handing
 	share.Low, share.Value, share.High = min(share.Low, 1), min(share.Value, 1), min(share.High, 1)
 	return &share
 }
@@ -140,8 +158,9 @@ func price(known cct.Calibration, threads []arena.Thread, seconds float64) (nano
 	return nanos
 }
 
-// notes returns what a reader must know to trust the rest.
-func (r *run) notes(p *cct.Profile) []string {
+// notes returns what a reader must know to trust the rest. handing is the part of the program's processor
+// time that it took to hand tasks over.
+func (r *run) notes(p *cct.Profile, handing float64) []string {
 	var notes []string
 	note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
 	if len(p.Merged.Children) == 0 && !r.mayHaveMissedRoot() {
@@ -156,6 +175,9 @@ func (r *run) notes(p *cct.Profile) []string {
 	notes = append(notes, r.intrinsicNotes(p)...)
 	if r.unplaced > 0 {
 		note("installing hooks paused the program for up to %v; Sonde does not know in which calls, so the self time of some includes the pause", r.unplaced.Round(100*time.Microsecond))
+	}
+	if r.budget != nil && handing > r.Budget/2 {
+		note("handing tasks to other threads with their context took about %s of the program's CPU time; --hand-off=false avoids that", format.Percent(handing))
 	}
 	if err := r.session.Full(); err != nil {
 		note("the arena could not be extended (%v): some calls are counted without context", err)

@@ -40,7 +40,8 @@ type Thread struct {
 	ID      uint64 // of the last owner
 	Owners  uint32
 	Virtual bool
-	Away    bool // it waits for Sonde, inside the innermost call; an adjustment will record how long
+	Away    bool   // it waits for Sonde, inside the innermost call; an adjustment will record how long
+	Tasks   uint64 // that it has handed over in calls of its tree
 	Root    uint32
 	Nodes   []Node
 	Stack   []Frame // outermost first
@@ -90,6 +91,7 @@ func (w *walk) thread(block uint64) Thread {
 	t := w.owner(block)
 	w.nodes(block, func(ref uint32, node uint64) {
 		if ref == t.Root {
+			t.Tasks = w.u64(node + nodeCalls)
 			return
 		}
 		n := w.node(ref, node)

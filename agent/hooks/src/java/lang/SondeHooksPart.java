@@ -43,7 +43,11 @@ final class SondeHooksPart {
             long block = b + U.getLong(places, place + BLOCK);
             int current = U.getInt(null, block + BLOCK_CURRENT);
             int root = U.getInt(null, block + BLOCK_ROOT);
-            return current == root || (U.getInt(null, block + BLOCK_FLAGS) & BLOCK_WRAPPED) != 0 ? 0 : fold(b, current);
+            if (current == root || (U.getInt(null, block + BLOCK_FLAGS) & BLOCK_WRAPPED) != 0) {
+                return 0;
+            }
+            U.putLong(null, at(b, root) + NODE_CALLS, U.getLong(null, at(b, root) + NODE_CALLS) + 1);
+            return fold(b, current);
         } finally {
             U.putLongRelease(places, place + BUSY, 0);
         }
