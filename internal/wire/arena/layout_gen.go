@@ -167,23 +167,12 @@ const (
 const (
 	nodeSize      = 128
 	nodeId        = 0
-<<<<<<< HEAD
-	nodeParent    = 4 // ref
-	nodeChildren  = 8 // refs of children, by the lower bits of their ids: those called last
-	nodeCalls     = 24
+	nodeParent    = 4   // ref
+	nodeChildren  = 8   // refs of children, by the lower bits of their ids: those called last
+	nodeCalls     = 24  // of a tree's root: the tasks that the thread has handed over in a call of the tree
 	nodeTimed     = 32  // calls whose time is in nanos and self
 	nodeNanos     = 40  // by outermost calls
 	nodeSelf      = 48  // nanos without those of timed callees
-=======
-	nodeParent    = 4   // ref
-	nodeLastChild = 8   // ref: the child called last
-	nodeActive    = 12  // frames of it on the stack, where no tree is kept
-	nodeCalls     = 16  // of a tree's root: the tasks that the thread has handed over in a call of the tree
-	nodeTimed     = 24  // calls whose time is in nanos and self
-	nodeNanos     = 32  // by outermost calls
-	nodeSelf      = 40  // nanos without those of timed callees
-	nodeMax       = 48  // the longest timed call
->>>>>>> 46bba77 (profile: the cost of handing tasks over is part of what hooks cost)
 	nodeSkip      = 56  // calls until the next is timed
 	nodeDepth     = 60  // of the root 0
 	nodeMax       = 64  // the longest timed call
