@@ -44,18 +44,23 @@ func resolveName(command *cobra.Command, args []string) error {
 		return fmt.Errorf("listing processes: %w", err)
 	}
 	found, err := named(jvms, args[0])
-	if err != nil && mayBeFile {
-		return nil // the command tells
-	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case found != nil:
+		args[0] = strconv.Itoa(found.PID)
+	case !mayBeFile:
+		running := "running are " + listed(jvms)
+		if len(jvms) == 0 {
+			running = "none is running" + asFarAsSeen()
+		}
+		return usage("%q is neither a process number nor the name of a JVM: %s", args[0], running)
 	}
-	args[0] = strconv.Itoa(found.PID)
-	return nil
+	return nil // the command looks for a file
 }
 
 // named returns the JVM with a name: that of its main class or jar, the last part of it, or, if there
-// is no such JVM, a part of it.
+// is no such JVM, a part of it; nil if there is none.
 func named(jvms []*process.JVM, name string) (*process.JVM, error) {
 	with := func(is func(main string) bool) []*process.JVM {
 		return slices.Collect(func(yield func(*process.JVM) bool) {
@@ -82,11 +87,7 @@ func named(jvms []*process.JVM, name string) (*process.JVM, error) {
 			return nil, usage("%q is %d JVMs (%s): give the number of one", name, len(found), listed(found))
 		}
 	}
-	running := "running are " + listed(jvms)
-	if len(jvms) == 0 {
-		running = "none is running" + asFarAsSeen()
-	}
-	return nil, usage("%q is neither a process number nor the name of a JVM: %s", name, running)
+	return nil, nil
 }
 
 // shortName returns the last part of a main class, or the name of a jar.
