@@ -122,13 +122,8 @@ bench-undisturbed: setup ## whether results describe programs as they run withou
 	$(GO) run ./bench/undisturbed -write
 
 .PHONY: fuzz
-fuzz: setup ## every fuzz target in turn, FUZZTIME=30s each
-	@for package in $$($(GO) list ./...); do \
-		for target in $$($(GO) test -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
-			echo "fuzz: $$package $$target for $(FUZZTIME)"; \
-			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$package; \
-		done; \
-	done
+fuzz: setup ## every fuzz target in turn, FUZZTIME=30s each, and a table of what they did
+	@GO='$(GO)' .ci/fuzz $(FUZZTIME)
 
 .PHONY: soak
 soak: setup ## all repetitions and combinations of the tests, of which `make test` runs a part; takes an hour (STARTS=100)
