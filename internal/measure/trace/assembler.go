@@ -64,6 +64,7 @@ type Assembler struct {
 	waiting   []*state // for their root or for parts, oldest first
 	delivered []*state // oldest first
 	ready     []*Transaction
+	late      []*state       // delivered ones with parts that are not yet in their transaction
 	changed   []*Transaction // by late parts, since the last delivery
 	held      int            // calls that are not delivered
 	now       uint64         // at the last Take
@@ -99,7 +100,7 @@ func (a *Assembler) Add(ring uint32, r arena.Record) {
 		return
 	}
 	s := a.stateOf(r.Transaction)
-	before := s.size
+	before, hadParts := s.size, len(s.parts) > 0
 	switch r.Kind {
 	case arena.ValueRecord:
 		s.laneOf(ring).addValue(r)
@@ -112,7 +113,9 @@ func (a *Assembler) Add(ring uint32, r arena.Record) {
 		s.seen = max(s.root.start+uint64(s.root.Measured), a.now, 1)
 	}
 	a.held += s.size - before
-	a.joinLate(s, false)
+	if s.delivered != nil && len(s.parts) > 0 && !hadParts {
+		a.late = append(a.late, s)
+	}
 	a.bound()
 }
 
@@ -157,6 +160,7 @@ func (a *Assembler) bound() {
 	for len(a.delivered) > a.options.MostOpen || len(a.delivered) > 0 && a.held > a.options.MostHeld {
 		oldest := a.delivered[0]
 		a.delivered = a.delivered[1:]
+		a.joinLate(oldest, false)
 		a.counts.Strays += oldest.unjoined()
 		a.forget(oldest)
 	}
@@ -177,6 +181,7 @@ func (a *Assembler) bound() {
 // Take delivers the transactions that are complete at a time of the target's clock.
 func (a *Assembler) Take(now uint64) []*Transaction {
 	a.now = now
+	a.joinAll()
 	settle := uint64(a.options.Settle)
 	rest := a.waiting[:0:0]
 	for _, s := range a.waiting {
@@ -193,6 +198,7 @@ func (a *Assembler) Take(now uint64) []*Transaction {
 // Flush delivers all transactions whose root has ended, with the parts that are known. It is called
 // after the last record.
 func (a *Assembler) Flush() []*Transaction {
+	a.joinAll()
 	for _, s := range a.waiting {
 		if s.root != nil {
 			s.closeLanes()
@@ -253,7 +259,15 @@ func (a *Assembler) release(s *state) {
 	a.held += s.size
 }
 
-// joinLate adds parts to a transaction that was already delivered.
+// joinAll adds all late parts to their transactions, those of a transaction together: arranging its calls takes long.
+func (a *Assembler) joinAll() {
+	for _, s := range a.late {
+		a.joinLate(s, false)
+	}
+	a.late = nil
+}
+
+// joinLate adds parts to a transaction that was already delivered. No more than MostCalls of their calls are kept.
 func (a *Assembler) joinLate(s *state, isEnd bool) {
 	if s.delivered == nil || len(s.parts) == 0 {
 		return
@@ -263,7 +277,19 @@ func (a *Assembler) joinLate(s *state, isEnd bool) {
 	}
 	t := s.delivered
 	t.Late += len(s.parts)
-	t.Parts = append(t.Parts, s.parts...)
+	for _, part := range s.parts {
+		calls, omitted := 0, uint64(0)
+		for c := range part.All() {
+			calls++
+			omitted += c.Omitted.Calls
+		}
+		if s.late+calls > a.options.MostCalls {
+			s.lost += uint64(calls) + omitted
+			continue
+		}
+		s.late += calls
+		t.Parts = append(t.Parts, part)
+	}
 	t.Lost = s.lost
 	s.parts = nil
 	a.release(s)
@@ -282,6 +308,7 @@ type state struct {
 	size      int    // calls it holds
 	seen      uint64 // when the root's record was
 	delivered *Transaction
+	late      int // calls that were added to delivered
 }
 
 // A lane holds the calls of a transaction in one ring whose outer call has not been read yet.
@@ -456,13 +483,15 @@ type Cost struct {
 // nest moves parts that ran inside a call of the same thread below it: a thread may run a task that
 // it submitted itself.
 func (t *Transaction) nest() {
+	// A part comes after those that contain it. Of those that are in no other, only the last can contain the next one.
+	slices.SortStableFunc(t.Parts, func(a, b *Call) int {
+		return cmp.Or(cmp.Compare(a.ring, b.ring), byStart(a, b), cmp.Compare(b.Measured, a.Measured))
+	})
 	outside := t.Parts[:0]
-	for i, part := range t.Parts {
+	for _, part := range t.Parts {
 		around := enclosing(t.Root, part)
-		for j := 0; around == nil && j < len(t.Parts); j++ {
-			if j != i {
-				around = enclosing(t.Parts[j], part)
-			}
+		if n := len(outside); around == nil && n > 0 {
+			around = enclosing(outside[n-1], part)
 		}
 		if around == nil {
 			outside = append(outside, part)
@@ -577,7 +606,7 @@ func (t *Transaction) TakeOff(cost Cost) {
 }
 
 func (c *Call) place(begin uint64, cost Cost) {
-	c.Start = time.Duration(c.start - min(begin, c.start))
+	c.Start = time.Duration(min(c.start-min(begin, c.start), math.MaxInt64))
 	inside, below := c.Omitted.takeOff(cost)
 	for _, f := range c.Folded {
 		f.takeOff(cost)

@@ -460,3 +460,78 @@ func shapeOf(t *Transaction) string {
 	}
 	return text
 }
+
+// FuzzAssembler adds any records of up to four rings: they may contradict each other. No call is delivered twice, and
+// what waits is bounded.
+func FuzzAssembler(f *testing.F) {
+	const kinds, root, handed, value, discarded = 0x07, 0x08, 0x10, 1, 2
+	f.Add([]byte{
+		0, 1, 2, 12, 5, 0, 1, 1, 11, 9, root, 1, 0, 10, 50, handed, 1, 0, 12, 3, 255, 0, 0, 0, 0,
+		value, 2, 1, 1, 1, 0, 2, 1, 7, 7, discarded, 3, 0, 0, 0, root | handed, 2, 0, 200, 255, handed, 2, 9, 201, 255,
+	})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		a := NewAssembler(Options{Names: generatedNames, Settle: 5, MostOpen: 4, MostCalls: 16, MostHeld: 40, Cost: Cost{Inner: 1, Outer: 2}})
+		calls, delivered := 0, map[*Transaction]bool{}
+		seen := map[*Call]bool{}
+		take := func(list []*Transaction) {
+			for _, tx := range list {
+				if delivered[tx] {
+					t.Errorf("transaction %d was delivered twice", tx.ID)
+				}
+				delivered[tx] = true
+			}
+		}
+		for ; len(data) >= 5; data = data[5:] {
+			if data[0] == 255 {
+				take(a.Take(uint64(data[1])))
+				continue
+			}
+			r := arena.Record{Transaction: uint64(data[1] % 8), Depth: uint32(data[2]), ID: uint32(data[2] % 4), Start: uint64(int8(data[3])), Nanos: uint64(int8(data[4])), Root: data[0]&root != 0, Handed: data[0]&handed != 0, Cut: data[0]&0x80 != 0}
+			switch data[0] & kinds {
+			case value:
+				r.Kind, r.Text = arena.ValueRecord, string(data[3:5])
+			case discarded:
+				r.Kind = arena.DiscardedRecord
+			default:
+				r.Kind = arena.CallRecord
+				calls++
+			}
+			a.Add(uint32(data[0]>>5)%4, r)
+			if len(a.waiting) > 4 || len(a.delivered) > 4 || a.held > 40 || a.held < 0 {
+				t.Fatalf("%d wait, %d are delivered, %d calls are held", len(a.waiting), len(a.delivered), a.held)
+			}
+		}
+		take(a.Flush())
+		for tx := range delivered {
+			for c := range tx.All() {
+				if seen[c] || c.Self < 0 || c.Start < 0 {
+					t.Fatalf("a call twice, or with impossible times: %s", shape(c))
+				}
+				seen[c] = true
+			}
+		}
+		if len(seen) > calls || a.held != 0 && len(a.delivered) == 0 {
+			t.Errorf("%d calls out of %d records, %d held", len(seen), calls, a.held)
+		}
+	})
+}
+
+// TestManyLateParts hands work over again and again after the root has ended: it is added in time, and no more than
+// MostCalls of it are kept.
+func TestManyLateParts(t *testing.T) {
+	const most, parts = 20_000, 30_000
+	a := NewAssembler(Options{Names: generatedNames, MostCalls: most})
+	a.Add(1, call(5, 0, 10, 1000))
+	taken := a.Take(5000)
+	for i := range uint64(parts) {
+		a.Add(2, arena.Record{Kind: arena.CallRecord, Transaction: 5, Handed: true, ID: 1, Start: 2000 + 10*i, Nanos: 5})
+	}
+	if len(taken) != 1 || len(taken[0].Parts) > 0 {
+		t.Fatalf("delivered before its parts: %v", taken)
+	}
+	a.Flush()
+	tx := taken[0]
+	if len(tx.Parts) != most || tx.Late != parts || tx.Lost != parts-most || a.Counts().LateParts != parts || a.held != 0 {
+		t.Errorf("%d parts, %d late, %d lost, counts %+v, %d held; want %d, %d, %d, no other loss", len(tx.Parts), tx.Late, tx.Lost, a.Counts(), a.held, most, parts, parts-most)
+	}
+}
