@@ -420,7 +420,7 @@ func checkRoute(routes *http.ServeMux, r *http.Request) error {
 	}
 	refusal := &refusal{status: http.StatusNotFound, header: http.Header{}}
 	answer.ServeHTTP(refusal, r)
-	return &statusError{refusal.status, fmt.Errorf("%s %s is not a request that the service knows: /v1/openapi.json describes those", r.Method, r.URL.Path)}
+	return &statusError{refusal.status, fmt.Errorf("%s %s is not a request that the service knows: /v1/openapi.json describes those", r.Method, r.URL.EscapedPath())}
 }
 
 // A refusal records the status of an answer.
