@@ -1,6 +1,7 @@
 package classfile_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -171,6 +172,32 @@ func TestCorpusPassesCheck(t *testing.T) {
 		}
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
+		}
+	})
+}
+
+// FuzzParse checks that a class that can be read is written as it was.
+func FuzzParse(f *testing.F) {
+	for _, pattern := range []string{"zoo/*/*.class", "invalid/*.class"} {
+		files, _ := filepath.Glob(filepath.Join("testdata", pattern)) // the pattern is well formed
+		for _, file := range files {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				f.Fatal(err)
+			}
+			if len(data) < 8<<10 { // long ones only slow the search down
+				f.Add(data)
+			}
+		}
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		c, err := classfile.Parse(data)
+		if err != nil {
+			return
+		}
+		out, err := c.Append(nil)
+		if err != nil || !bytes.Equal(out, data) {
+			t.Fatalf("came back with %v\n was % x\n now % x", err, data, out)
 		}
 	})
 }

@@ -2,8 +2,11 @@ package report
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
+	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +14,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/report/diff"
 	"github.com/sonde-jvm/sonde/internal/report/document"
+	"github.com/sonde-jvm/sonde/internal/report/html"
 	"github.com/sonde-jvm/sonde/internal/report/reporttest"
 	"github.com/sonde-jvm/sonde/internal/report/text"
 )
@@ -269,4 +273,68 @@ func TestPProfRecordsHooksThatWereOff(t *testing.T) {
 	if slicesAnySure(d.Methods) || len(d.Uncompared) != 2 || d.Uncompared[0].After.State != diff.Partly && d.Uncompared[1].After.On != 2500*time.Millisecond {
 		t.Errorf("%+v", d)
 	}
+}
+
+// FuzzProfile reads any bytes as a profile in each format, compares it with itself and shows it. One that is written
+// as JSON is read again equal.
+func FuzzProfile(f *testing.F) {
+	small := reporttest.Handed()
+	for i, format := range []string{".json", ".html", ".pb.gz"} {
+		var out bytes.Buffer
+		write, err := formats[func(io.Writer, *cct.Profile) error](Profiles).of("a" + format)
+		if err != nil {
+			f.Fatal(err)
+		}
+		if err := write(&out, small); err != nil {
+			f.Fatal(err)
+		}
+		data := out.Bytes()
+		switch format {
+		case ".html": // without its scripts
+			embedded, err := html.Embedded(data)
+			if err != nil {
+				f.Fatal(err)
+			}
+			at := bytes.Index(data, embedded)
+			data = slices.Concat(data[bytes.LastIndexByte(data[:at], '<'):at+len(embedded)], []byte("</script>"))
+		case ".pb.gz":
+			unpacked, err := gzip.NewReader(&out)
+			if err != nil {
+				f.Fatal(err)
+			}
+			if data, err = io.ReadAll(unpacked); err != nil {
+				f.Fatal(err)
+			}
+		}
+		if _, err := profileReaders[i].use(data); err != nil {
+			f.Fatalf("%s: %v", format, err)
+		}
+		f.Add(uint8(i), data)
+	}
+	f.Fuzz(func(t *testing.T, format uint8, data []byte) {
+		p, err := profileReaders[int(format)%len(profileReaders)].use(data)
+		if err != nil {
+			return
+		}
+		var out bytes.Buffer
+		if err := text.WriteDiff(&out, diff.Compare(p, p), 10, 80); err != nil {
+			t.Error(err)
+		}
+		if err := document.Write(&out, document.NewDiff(diff.Compare(p, p), 10)); err != nil {
+			t.Error(err)
+		}
+		out.Reset()
+		if err := document.Write(&out, document.NewProfile(p)); err != nil {
+			t.Fatal(err)
+		}
+		written := bytes.Clone(out.Bytes())
+		again, err := readJSON(written)
+		if err != nil {
+			t.Fatalf("what was written cannot be read: %v", err)
+		}
+		out.Reset()
+		if err := document.Write(&out, document.NewProfile(again)); err != nil || !bytes.Equal(out.Bytes(), written) {
+			t.Errorf("%v:\n%s\nwas written again as\n%s", err, written, out.Bytes())
+		}
+	})
 }

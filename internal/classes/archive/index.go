@@ -28,12 +28,16 @@ func ReadIndex(file *os.File) (*Index, error) {
 	if err != nil {
 		return nil, err
 	}
+	return readIndex(file, file.Name(), info.Size())
+}
+
+func readIndex(file io.ReaderAt, name string, size int64) (*Index, error) {
 	bounded := &boundedReader{file: file, left: maxIndex}
-	r, err := zip.NewReader(bounded, info.Size())
+	r, err := zip.NewReader(bounded, size)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w: %w", file.Name(), errNotJar, err)
+		return nil, fmt.Errorf("%s: %w: %w", name, errNotJar, err)
 	}
-	x := &Index{jar: file.Name(), files: make(map[string]*zip.File, len(r.File)), unpack: newUnpacker(info.Size())}
+	x := &Index{jar: name, files: make(map[string]*zip.File, len(r.File)), unpack: newUnpacker(size)}
 	for _, f := range r.File {
 		x.Names = append(x.Names, f.Name)
 		x.files[f.Name] = f

@@ -464,3 +464,40 @@ func FuzzJar(f *testing.F) {
 		}
 	})
 }
+
+// FuzzIndex reads the directory of any jar, and an attribute of its manifest.
+func FuzzIndex(f *testing.F) {
+	f.Add(jar(f, class("META-INF/MANIFEST.MF", "Main-Class: a.\r\n B\r\n\r\nName: x\n"), class("a/B.class", "")))
+	f.Add(jar(f, stored("META-INF/MANIFEST.MF", []byte("main-class:x\r\r"))))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		index, err := readIndex(bytes.NewReader(data), "a.jar", int64(len(data)))
+		if err != nil {
+			return
+		}
+		if len(index.Names) > len(data) {
+			t.Errorf("%d entries in %d bytes", len(index.Names), len(data))
+		}
+		if value := index.Attribute("Main-Class"); strings.ContainsAny(value, "\r\n") {
+			t.Errorf("an attribute %q", value)
+		}
+	})
+}
+
+// FuzzManifest strips any manifest. Its sections are all of it, and stripping it again changes nothing.
+func FuzzManifest(f *testing.F) {
+	f.Add([]byte("A: b\n\nName: x\nX-Digest: y\n z\nB: c\n\nName: y\nSHA-256-Digest-Manifest: z\n"))
+	f.Add([]byte("A: b\r\r\r\nName: x\r\n\r\n"))
+	f.Add([]byte("\n\nA: b"))
+	f.Fuzz(func(t *testing.T, manifest []byte) {
+		if joined := bytes.Join(manifestSections(manifest), nil); !bytes.Equal(joined, manifest) {
+			t.Errorf("the sections of %q are %q", manifest, joined)
+		}
+		stripped := stripManifest(manifest)
+		if len(stripped) > len(manifest) {
+			t.Errorf("%q became longer: %q", manifest, stripped)
+		}
+		if again := stripManifest(stripped); !bytes.Equal(again, stripped) {
+			t.Errorf("%q was stripped to %q, then to %q", manifest, stripped, again)
+		}
+	})
+}

@@ -61,8 +61,12 @@ func (im *Image) addJar(file *os.File) error {
 	if !info.Mode().IsRegular() || info.Size() > maxJar {
 		return fmt.Errorf("%s: not a regular file, or too large", file.Name())
 	}
+	return im.addEntries(file, info.Size())
+}
+
+func (im *Image) addEntries(file io.ReaderAt, size int64) error {
 	limited := &limitedReader{from: file, left: maxDirectory}
-	jar, err := zip.NewReader(limited, info.Size())
+	jar, err := zip.NewReader(limited, size)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,8 @@ package jimage
 
 import (
 	"archive/zip"
+	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -96,4 +98,38 @@ func writeJar(t *testing.T, path string, files ...string) {
 	if err := out.Close(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// FuzzJars reads any bytes as a jar of the classes of JDK 8.
+func FuzzJars(f *testing.F) {
+	var jar bytes.Buffer
+	w := zip.NewWriter(&jar)
+	for _, method := range []uint16{zip.Store, zip.Deflate} {
+		entry, err := w.CreateHeader(&zip.FileHeader{Name: fmt.Sprintf("java/lang/A%d.class", method), Method: method})
+		if err != nil {
+			f.Fatal(err)
+		}
+		_, _ = entry.Write([]byte("class")) // to memory
+	}
+	if err := w.Close(); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(jar.Bytes())
+	f.Fuzz(func(t *testing.T, data []byte) {
+		im := &Image{}
+		if im.addEntries(bytes.NewReader(data), int64(len(data))) != nil {
+			return
+		}
+		im.arrange()
+		count := 0
+		_ = im.Each(func(_, path string, _ []byte) error { // an error is no failure
+			if count++; !strings.HasSuffix(path, ".class") {
+				t.Errorf("an entry %q", path)
+			}
+			return nil
+		})
+		if count > len(data) {
+			t.Errorf("%d classes in %d bytes", count, len(data))
+		}
+	})
 }

@@ -1,6 +1,7 @@
 package own
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
@@ -70,4 +71,20 @@ func TestMainClass(t *testing.T) {
 			t.Errorf("the main class of %s is %q, want %q", main, got, want)
 		}
 	}
+}
+
+// FuzzClassPath reads any text as the class path that a manifest adds to that of its jar.
+func FuzzClassPath(f *testing.F) {
+	f.Add("lib/a.jar file:/b.jar ../c%20d.jar http://x/y.jar %zz :")
+	f.Fuzz(func(t *testing.T, attribute string) {
+		entries := classPathOf("/app/main.jar", attribute)
+		if len(entries) > len(attribute) {
+			t.Errorf("%d entries in %d bytes", len(entries), len(attribute))
+		}
+		for _, entry := range entries {
+			if !strings.HasPrefix(entry, "/") {
+				t.Errorf("%q: an entry %q", attribute, entry)
+			}
+		}
+	})
 }

@@ -113,3 +113,26 @@ func TestProcessTexts(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// FuzzAnswers reads any text as answers of a JVM, and as the kernel's list of control groups.
+func FuzzAnswers(f *testing.F) {
+	f.Add("VM Arguments:\njvm_args: -Xmx1g -Da=b\n-XX:+UseG1GC -XX:-A -XX:B=1 -XX:\na.b=c\\:d\n")
+	f.Add("0::/a/b\n4:memory:/c\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		size := 0
+		for _, word := range parseCommandLine(text) {
+			size += len(word)
+		}
+		if size > len(text) {
+			t.Errorf("%d bytes of arguments in %d", size, len(text))
+		}
+		for _, values := range []map[string]string{parseFlags(text), parseProperties(text)} {
+			if len(values) > len(text) {
+				t.Errorf("%d values in %d bytes", len(values), len(text))
+			}
+		}
+		if g, found := parseControlGroup(text); len(g.path) > len(text) || g.path != "" && !found {
+			t.Errorf("a control group %+v, found: %v", g, found)
+		}
+	})
+}

@@ -151,3 +151,28 @@ func FuzzWalk(f *testing.F) {
 		}
 	})
 }
+
+// FuzzCode reads any bytes as instructions around a frame. What is read of the memory has these lengths.
+func FuzzCode(f *testing.F) {
+	f.Add([]byte{0x55, 0x48, 0x8b, 0xec, 0x48, 0x81, 0xec, 0x20, 0, 0, 0}, uint8(8))
+	f.Add([]byte{0x89, 0x84, 0x24, 0, 0xc0, 0xfe, 0xff, 0x55, 0x48, 0x83, 0xec, 0x10}, uint8(12))
+	f.Add([]byte{0x48, 0x83, 0xc4, 0x10, 0x5d, 0xc3}, uint8(0))
+	f.Add([]byte{0xff, 0x83, 0x00, 0xd1, 0xfd, 0x7b, 0x01, 0xa9, 0xfd, 0x7b, 0xbf, 0xa9, 0xc0, 0x03, 0x5f, 0xd6}, uint8(16))
+	f.Fuzz(func(t *testing.T, data []byte, offset uint8) {
+		code := make([]byte, mostPrologue+16)
+		copy(code, data)
+		complete := int(offset) % (mostPrologue + 1)
+		for at := range complete {
+			if state := prologueAMD64(code[:complete+16], at); state > unknownFrame {
+				t.Errorf("state %d", state)
+			}
+		}
+		epilogueAMD64(code[:8], code[8:24])
+		epilogueAMD64(nil, code[:16])
+		if _, direct, ok := callAMD64(code[:longestCall], base); direct && !ok {
+			t.Error("a target of what is no call")
+		}
+		prologueARM64(code[:complete])
+		epilogueARM64(code[:20])
+	})
+}

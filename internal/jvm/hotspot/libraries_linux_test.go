@@ -1,6 +1,7 @@
 package hotspot
 
 import (
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -38,4 +39,28 @@ func TestSearchAfterLoad(t *testing.T) {
 			t.Errorf("Search listed %d times and found %v, want three for code in no library", lists, found)
 		}
 	}
+}
+
+// FuzzMaps reads any text as the mappings of a process, whose memory is small.
+func FuzzMaps(f *testing.F) {
+	memory := make(slab, 1<<12)
+	copy(memory, "\x7fELF")
+	f.Add("7f0000000000-7f0000001000 r-xp 00000000 08:01 3670 /jdk/lib/server/libjvm.so\n", uint64(base))
+	f.Add(fmt.Sprintf("%x-%x r--p 00000000 08:01 3670 /a b (deleted)\n%x-%x r-xp 00001000 08:01 3670 /a b (deleted)\n", base, base+256, base+256, base+4096), uint64(base+300))
+	f.Fuzz(func(t *testing.T, maps string, pc uint64) {
+		list := func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(maps)), nil }
+		_, _ = openLibraries(memory, list) // an error is no failure
+		l := &libraries{memory: memory, list: list, now: time.Now, known: map[string]opened{}, missed: map[uint64]bool{}, budget: 1 << 16}
+		if l.refresh() != nil {
+			return
+		}
+		for _, m := range l.code {
+			if m.begin >= m.end || len(m.file.parts) == 0 {
+				t.Errorf("a mapping %+v", m)
+			}
+		}
+		if found := l.Search(pc); found != nil && found.Library == nil {
+			t.Errorf("found %+v", found)
+		}
+	})
 }

@@ -62,3 +62,23 @@ func TestFeature(t *testing.T) {
 		}
 	}
 }
+
+func FuzzVersion(f *testing.F) {
+	for _, text := range []string{"17.0.15", "25.0.3+9-LTS", "26-ea+12", "11.0.20.1", "1.8.0_402-b06", "1.8.0_ea", "9-internal"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		v, err := ParseVersion(text)
+		if err != nil {
+			if _, is := err.(*VersionError); !is || Feature(text) != 0 {
+				t.Errorf("%q: %v, feature %d", text, err, Feature(text))
+			}
+			return
+		}
+		again, err := ParseVersion(v.String())
+		if err != nil || again != v || v.Feature < 1 || again.Compare(v) != 0 {
+			t.Errorf("%q is %+v, and its text %q is %+v, %v", text, v, v, again, err)
+		}
+		Bugs(v)
+	})
+}

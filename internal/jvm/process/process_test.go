@@ -341,3 +341,42 @@ func TestVersionIn(t *testing.T) {
 		}
 	}
 }
+
+// FuzzProc reads any text as what the kernel, a JVM and its agent write about a process.
+func FuzzProc(f *testing.F) {
+	f.Add("7f19996e3000-7f199a76f000 r-xp 002e3000 fe:00 315638    /r/opt/jdk/lib/server/libjvm.so\n"+
+		"7f1999000000-7f1999008000 rw-s 00000000 fe:00 7 /tmp/hsperfdata_u/12\n7f1999000000-7f1999008000 rw-s 00000000 fe:00 8 /dev/shm/sonde-12-0123456789abcdef.arena (deleted)\n", "/r")
+	f.Add("State:\tS (sleeping)\nUid:\t1\t2\t3\t4\nGid:\t1\t2\t3\t4\nGroups:\t4 5\nNSpid:\t77\t1\nSigCgt:\t0000000000000004\n", "")
+	f.Add("7 (a) b) S 1 2 3 4 5 6 7 8 9 10 100 200 13 14 15 16 17 18 4711 20\n", "")
+	f.Add("12345 678 9\n", "")
+	f.Add("JAVA_VERSION=\"17.0.1\"\nIMPLEMENTOR=\"x\"\nJVM_VARIANT=\"Hotspot\"\nMODULES=\"a b\"\n", "")
+	f.Add("/dev/shm/x.arena\n/x.pack\n", "")
+	f.Add("\n/x.pack\nwhy\n", "")
+	f.Fuzz(func(t *testing.T, text, root string) {
+		m := parseMaps(text, root)
+		if size := len(m.libjvm) + len(m.counters) + len(strings.Join(m.arenas, "")); size > len(text)+len("/tmp/") {
+			t.Errorf("%d bytes of names in %d: %+v", size, len(text), m)
+		}
+		for part := range mappings(text, root) {
+			if !strings.HasPrefix(part.file, "/") {
+				t.Errorf("a mapped file %q", part.file)
+			}
+		}
+		if s, err := parseStatus(text, 7); err == nil && (len(s.numbers) == 0 || len(s.groups) > len(text)) {
+			t.Errorf("status %+v", s)
+		}
+		if s, err := parseStat([]byte(text)); err == nil && (s.CPU < 0 || len(s.Command) > len(text)) {
+			t.Errorf("stat %+v", s)
+		}
+		if run, wait, err := parseSchedstat(text); err == nil && (run < 0 || wait < 0) {
+			t.Errorf("ran %v, waited %v", run, wait)
+		}
+		parseRelease(text)
+		if p, ok := ParsePackNotice([]byte(text)); ok && (p.Arena == "") != (p.Problem != "") {
+			t.Errorf("a pack %+v", p)
+		}
+		if ticket, ok := ParseTicket([]byte(text)); ok && len(ticket) != 32 {
+			t.Errorf("a ticket %q", ticket)
+		}
+	})
+}

@@ -228,3 +228,28 @@ func TestNamesIdentifyTheirSonde(t *testing.T) {
 		}
 	}
 }
+
+// FuzzAnswers reads any text as an answer of a JVM's recorder.
+func FuzzAnswers(f *testing.F) {
+	f.Add("Recording 1: name=sonde-12-34-56-7 duration=10s maxsize=1.0MB (running)\n (jdk.ExecutionSample)\n   [enabled=true,period=20 ms]\n")
+	f.Add("No available recordings.\n")
+	f.Add("Started recording 3.\nRepository path: /tmp/x\r\n")
+	f.Add("sonde-12-34-56-7")
+	f.Fuzz(func(t *testing.T, text string) {
+		running, known := parseCheck(text)
+		if len(running) > 0 && !known {
+			t.Errorf("recordings %+v in an unknown answer", running)
+		}
+		if period := shortestPeriod(text); period < 0 {
+			t.Errorf("a period of %v", period)
+		}
+		if n, ours := parseName(text); ours && (n.process <= 0 || n.String() != text) {
+			t.Errorf("%q is the name %+v", text, n)
+		}
+		startedLine.FindStringSubmatch(text)
+		repositoryLine.FindStringSubmatch(text)
+		if missing(text) == "no answer" || firstLine(text) == "" {
+			t.Errorf("nothing in %q", text)
+		}
+	})
+}

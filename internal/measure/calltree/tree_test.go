@@ -2,7 +2,10 @@ package calltree
 
 import (
 	"bytes"
+	"compress/gzip"
+	"encoding/gob"
 	"errors"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -156,4 +159,30 @@ func TestSnapshot(t *testing.T) {
 	if readSnapshot(bytes.NewReader(data[:len(data)/2])) != nil {
 		t.Error("half of a snapshot was taken for one")
 	}
+}
+
+// FuzzSnapshot reads any bytes as the snapshot of classes, packed: packing is not what is tested.
+func FuzzSnapshot(f *testing.F) {
+	var file bytes.Buffer
+	if err := gob.NewEncoder(&file).Encode(snapshot{snapshotFormat, []universe.Loaded{{Name: "a/A", Loader: 2, File: []byte{1}, Reason: "b", Supers: []string{"c"}}}}); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(file.Bytes())
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var packed bytes.Buffer
+		w, _ := gzip.NewWriterLevel(&packed, gzip.NoCompression) // the level is known
+		_, _ = w.Write(data)
+		_ = w.Close()
+		classes := readSnapshot(&packed)
+		if len(classes) > len(data) {
+			t.Errorf("%d classes in %d bytes", len(classes), len(data))
+		}
+		var again bytes.Buffer
+		if err := writeSnapshot(&again, classes); err != nil {
+			t.Fatal(err)
+		}
+		if back := readSnapshot(&again); len(classes) > 0 && !reflect.DeepEqual(back, classes) {
+			t.Errorf("%+v came back as %+v", classes, back)
+		}
+	})
 }

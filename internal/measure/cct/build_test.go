@@ -652,3 +652,47 @@ func TestHandedWorkIsBelowItsCall(t *testing.T) {
 		t.Errorf("the first row is %+v, want that of last", rows[0])
 	}
 }
+
+// FuzzBuild builds a profile of any nodes: they may be each other's parents, or hand work over in circles.
+func FuzzBuild(f *testing.F) {
+	f.Add([]byte{1, 2, 0, 0, 5, 9, 1, 3, 2, 1, 4, 8, 2, 6, 5, 200, 1, 1, 2, 7, 6, 1, 2, 3, 0, 1, 0, 3, 100, 100})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		in := Input{Names: map[uint64]string{1: "main"}, Now: 1000}
+		threads := map[uint64]*arena.Thread{}
+		var order []uint64
+		for ; len(data) >= 6; data = data[6:] {
+			id := uint64(data[0]%3) + 1
+			if threads[id] == nil {
+				threads[id] = &arena.Thread{ID: id, Root: uint32(id), Virtual: id == 3}
+				order = append(order, id)
+			}
+			to := threads[id]
+			if data[0]&0x80 != 0 {
+				to.Stack = append(to.Stack, arena.Frame{ID: uint32(data[3]), Node: uint32(data[1]), Start: int64(data[4]), Child: int64(data[5])})
+				continue
+			}
+			n := arena.Node{Ref: uint32(data[1]), Parent: uint32(data[2]), ID: uint32(data[3] % 8), Calls: uint64(data[4]), Timed: uint64(data[4] / 2), Nanos: uint64(data[5]), Self: int64(int8(data[5])), Born: int64(data[4])}
+			if data[3]&0x80 != 0 {
+				n.ID, n.From = arena.HandedID, uint32(data[4])
+			}
+			to.Nodes = append(to.Nodes, n)
+		}
+		for _, id := range order {
+			in.Threads = append(in.Threads, *threads[id])
+		}
+		p := Build(in)
+		eachNode(p.Merged, func(n *Node) {
+			if n.Method >= len(p.Methods) || n.Method < 0 && n != p.Merged {
+				t.Fatalf("a node of method %d of %d", n.Method, len(p.Methods))
+			}
+			for _, time := range []Time{n.Self, n.Total} {
+				if !(0 <= time.Low && time.Low <= time.Nanos && time.Nanos <= time.High) {
+					t.Fatalf("bounds out of order: %+v", time)
+				}
+			}
+			if !slices.IsSortedFunc(n.Children, byTotal) {
+				t.Fatal("children are out of order")
+			}
+		})
+	})
+}

@@ -221,3 +221,17 @@ func TestEndpoint(t *testing.T) {
 		}
 	}
 }
+
+// FuzzAnswer reads any bytes as the answer of a receiver.
+func FuzzAnswer(f *testing.F) {
+	f.Add([]byte{10, 7, 8, 3, 18, 3, 'w', 'h', 'y'})
+	f.Add([]byte{8, 3, 18, 3, 'w', 'h', 'y'})
+	f.Add([]byte{0x0b, 0x0b, 0x0c, 0x0c, 0x0d, 1, 2, 3, 4})
+	f.Fuzz(func(t *testing.T, answer []byte) {
+		_, detail := partial(answer)
+		_, text := status(answer)
+		if max(len(detail), len(text), len(firstLine(string(answer)))) > len(answer) {
+			t.Errorf("%q and %q out of %d bytes", detail, text, len(answer))
+		}
+	})
+}

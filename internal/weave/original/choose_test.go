@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/classfile/code"
 	"github.com/sonde-jvm/sonde/internal/jvm/jdk"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 )
@@ -323,4 +324,50 @@ func sourceOf(c Choice, in Input) string {
 		return fromGiven
 	}
 	return fromGraft
+}
+
+// FuzzChoose compares any class in a JVM with any file. There is an error or a choice of one of both.
+func FuzzChoose(f *testing.F) {
+	files, _ := filepath.Glob("../../../classfile/testdata/zoo/*/*.class") // the pattern is well formed
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		if len(data) < 2<<10 { // long ones only slow the search down
+			f.Add(data, data, false)
+		}
+	}
+	versions := map[bool]jdk.Version{}
+	for isOld, text := range map[bool]string{true: "17.0.15", false: "25.0.4"} {
+		var err error
+		if versions[isOld], err = jdk.ParseVersion(text); err != nil {
+			f.Fatal(err)
+		}
+	}
+	f.Fuzz(func(t *testing.T, given, file []byte, isOld bool) {
+		choice, err := Choose(Input{JDK: versions[isOld], Given: given, File: file})
+		var damage *Damage
+		switch _, parseErr := classfile.Parse(given); {
+		case parseErr != nil:
+			if err == nil || errors.As(err, &damage) {
+				t.Errorf("a class that cannot be read: %v", err)
+			}
+			return
+		case err != nil && !errors.As(err, &damage):
+			t.Errorf("error is a %T: %v", err, err)
+		}
+		if _, err := classfile.Parse(choice.Weave); err != nil {
+			t.Errorf("the choice cannot be read: %v", err)
+		}
+		if bytes.Equal(given, file) && choice.Unproven != "" && isSound(given) {
+			t.Errorf("a file that is the class is unproven: %s", choice.Unproven)
+		}
+	})
+}
+
+// isSound reports whether a class can be read with all its code and attributes.
+func isSound(data []byte) bool {
+	c, err := classfile.Parse(data)
+	return err == nil && new(code.Lifter).Check(c) == nil
 }
