@@ -93,7 +93,7 @@ func (l *live) dial() (conn net.Conn, err error) {
 	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ECONNREFUSED), errors.Is(err, unix.EAGAIN):
 		return nil, errNoListener
 	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
-		return nil, l.fail(ErrPermission, "this user is not allowed to open its socket; run sonde as root", err)
+		return nil, l.fail(ErrPermission, "this user is not allowed to open its socket; "+l.jvm.Access(), err)
 	case err != nil:
 		return nil, os.NewSyscallError("connect", err)
 	}
@@ -150,7 +150,7 @@ func (l *live) ask() (withdraw func(), err error) {
 		case errors.Is(err, unix.ESRCH):
 			return nil, ErrGone
 		case errors.Is(err, unix.EPERM):
-			return nil, l.fail(ErrPermission, "this user is not allowed to send it signals; run sonde as root", err)
+			return nil, l.fail(ErrPermission, "this user is not allowed to send it signals; "+l.jvm.Access(), err)
 		}
 		return nil, err
 	}

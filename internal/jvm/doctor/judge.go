@@ -50,7 +50,7 @@ func (j *judge) find(severity Severity, subject, text, remedy string) {
 }
 
 // newest is the newest JDK that Sonde supports; see jdk.Hooks for the oldest ones.
-const newest = 25
+const newest = 26
 
 func (j *judge) kind() {
 	jvm := j.facts.JVM
@@ -58,7 +58,7 @@ func (j *judge) kind() {
 	case jvm.Kind == process.OpenJ9:
 		j.find(Stop, "JVM", "it is an OpenJ9 JVM, which speaks another attach protocol", "run the program on a HotSpot JVM")
 	case jvm.Kind == process.Hidden:
-		j.find(Stop, "JVM", "it belongs to "+jvm.User+" and cannot be inspected", jvm.Access())
+		j.find(Stop, "JVM", "it belongs to "+jvm.User+" and cannot be inspected", jvm.AccessFor(j.facts.UID))
 	case jvm.Kind != process.HotSpot:
 		j.find(Stop, "JVM", fmt.Sprintf("it is a JVM of an unknown kind, %q", jvm.Kind), "run the program on a HotSpot JVM")
 	case j.version.Feature == 0:
@@ -89,7 +89,7 @@ func (j *judge) sampling() {
 func (j *judge) access() {
 	jvm := j.facts.JVM
 	if j.facts.UID != 0 && (j.facts.UID != int(jvm.UID) || j.facts.GID != int(jvm.GID)) {
-		j.find(Stop, "access", "it belongs to "+jvm.User+" and answers only that user", jvm.Access())
+		j.find(Stop, "access", "it belongs to "+jvm.User+" and answers only that user", jvm.AccessFor(j.facts.UID))
 	}
 	if jvm.Stopped {
 		j.find(Stop, "access", "it is stopped by a signal or a debugger", fmt.Sprintf("resume it with kill -CONT %d", jvm.PID))

@@ -48,12 +48,12 @@ func TestJudge(t *testing.T) {
 		remedy   string // likewise
 	}{
 		{"OpenJ9", func(f *Facts) { f.JVM.Kind = process.OpenJ9 }, Stop, "JVM", "OpenJ9", "HotSpot"},
-		{"hidden", func(f *Facts) { f.JVM.Kind = process.Hidden }, Stop, "JVM", "belongs to app", "be app or root"},
+		{"hidden", func(f *Facts) { f.UID = 1001; f.JVM.Kind = process.Hidden }, Stop, "JVM", "belongs to app", "be app or root"},
 		{"JDK 7", func(f *Facts) { f.JVM.Version = "1.7.0_80" }, Stop, "JVM", "does not support JDK 1.7", "JDK 8"},
 		{"JDK 8", func(f *Facts) { f.JVM.Version = "1.8.0_472" }, OK, "JVM", "HotSpot, JDK 1.8.0_472", ""},
 		{"JDK 10", func(f *Facts) { f.JVM.Version = "10.0.2" }, Stop, "JVM", "does not support JDK 10", "JDK 8"},
 		{"JDK 11", func(f *Facts) { f.JVM.Version = "11.0.13" }, Warn, "redefinition", "before JDK 15", "few classes"},
-		{"JDK 26", func(f *Facts) { f.JVM.Version = "26-ea" }, Warn, "JVM", "newer than 25", "newer version of Sonde"},
+		{"JDK 27", func(f *Facts) { f.JVM.Version = "27-ea" }, Warn, "JVM", "newer than 26", "newer version of Sonde"},
 		{"no version", func(f *Facts) { f.JVM.Version = "" }, Warn, "JVM", "unknown version", ""},
 		{"another user", func(f *Facts) { f.UID, f.GID = 1001, 1000 }, Stop, "access", "belongs to app", "be app or root"},
 		{"another group", func(f *Facts) { f.UID, f.GID = 1000, 1 }, Stop, "access", "belongs to app", "be app or root"},

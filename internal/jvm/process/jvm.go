@@ -80,8 +80,14 @@ func (j *JVM) Property(name string) (value string) {
 }
 
 // Access returns an instruction to become a user who may inspect the process and attach to it.
-func (j *JVM) Access() string {
-	if j.UID == 0 {
+func (j *JVM) Access() string { return j.AccessFor(os.Geteuid()) }
+
+// AccessFor is Access for another user than that of this process.
+func (j *JVM) AccessFor(user int) string {
+	switch {
+	case user == 0:
+		return "root lacks rights here: give Sonde the capability SYS_PTRACE, and for JVMs of other users SETUID, SETGID and KILL"
+	case j.UID == 0:
 		return "be root"
 	}
 	return "be " + j.User + " or root"

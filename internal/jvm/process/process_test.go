@@ -380,3 +380,20 @@ func FuzzProc(f *testing.F) {
 		}
 	})
 }
+
+func TestAccess(t *testing.T) {
+	alice, root := &JVM{UID: 1000, User: "alice"}, &JVM{User: "root"}
+	for _, test := range []struct {
+		jvm  *JVM
+		user int
+		want string
+	}{
+		{alice, 1001, "be alice or root"},
+		{root, 1001, "be root"},
+		{alice, 0, "root lacks rights here: give Sonde the capability SYS_PTRACE, and for JVMs of other users SETUID, SETGID and KILL"},
+	} {
+		if got := test.jvm.AccessFor(test.user); got != test.want {
+			t.Errorf("a JVM of %s, for user %d: got %q, want %q", test.jvm.User, test.user, got, test.want)
+		}
+	}
+}

@@ -116,10 +116,10 @@ func noKernel(jvm *process.JVM, err error) error {
 }
 
 func memoryRemedy(jvm *process.JVM) string {
-	if text, err := os.ReadFile("/proc/sys/kernel/yama/ptrace_scope"); err == nil && strings.TrimSpace(string(text)) != "0" {
+	if text, err := os.ReadFile("/proc/sys/kernel/yama/ptrace_scope"); err == nil && strings.TrimSpace(string(text)) != "0" && os.Geteuid() != 0 {
 		return "run Sonde as root, or with CAP_SYS_PTRACE, or set kernel.yama.ptrace_scope to 0"
 	}
-	return fmt.Sprintf("run Sonde as root, or as %s", jvm.User)
+	return jvm.Access()
 }
 
 func (k *kernelSamples) run(ctx context.Context) {
