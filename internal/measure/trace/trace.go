@@ -445,7 +445,7 @@ func (r *Redactor) Text(text string) (string, bool) {
 // mask replaces the value after a name and a sign.
 func (r *Redactor) mask(found string) string {
 	parts := r.named.FindStringSubmatch(found)
-	if strings.HasPrefix(parts[2], Mask[:len(Mask)-1]) { // a value ends before a parenthesis
+	if parts[2] == Mask[:len(Mask)-1] { // a value ends before a parenthesis
 		return found
 	}
 	return parts[1] + Mask

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
@@ -21,6 +22,7 @@ func TestSecretsInTexts(t *testing.T) {
 		"SESSION_ID=42; theme=dark":                "SESSION_ID=(redacted); theme=dark",
 		"client-secret => 'a b c'":                 "client-secret => (redacted)",
 		"card_number: 4111":                        "card_number: (redacted)",
+		"password=(redactedhunter2":                "password=(redacted)",
 		"nothing to hide, a=1":                     "nothing to hide, a=1",
 		"basic information: 12":                    "basic information: 12",
 		"the password is unknown":                  "the password is unknown",
@@ -78,4 +80,28 @@ func TestValuesAreCleanBeforeTheyAreSeen(t *testing.T) {
 			t.Errorf("value %d: %+v", i, tx.Root.Values[i])
 		}
 	}
+}
+
+// FuzzRedact puts a secret into any text. It is gone, and what is redacted has nothing more to redact.
+func FuzzRedact(f *testing.F) {
+	f.Add("{\"a\", \"", "\", b='", uint8(0))
+	f.Add("Order[7, ", "]", uint8(1))
+	f.Add("https", "host/?token="+Mask, uint8(2))
+	f.Add("Authorization", "\n", uint8(3))
+	r := NewRedactor(nil)
+	f.Fuzz(func(t *testing.T, before, after string, form uint8) {
+		if strings.ContainsAny(before, "=:") {
+			return // the name of the secret may be the value of another name
+		}
+		const secret = "hunter2hunter2"
+		forms := []string{`password": "` + secret + `"`, "apiKey=" + secret, "://u:" + secret + "@", "Bearer " + secret}
+		text := before + " " + forms[int(form)%len(forms)] + " " + after
+		clean, changed := r.Text(text)
+		if !changed || strings.Count(clean, secret) > strings.Count(before+after, secret) {
+			t.Errorf("%q became %q", text, clean)
+		}
+		if again, _ := r.Text(clean); again != clean {
+			t.Errorf("%q became %q, then %q", text, clean, again)
+		}
+	})
 }
