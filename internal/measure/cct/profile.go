@@ -81,6 +81,9 @@ type Time struct {
 	Low, High float64
 }
 
+// MostDepth bounds the levels of a tree that is read from a file. An agent makes half as many.
+const MostDepth = 8192
+
 // A Node is a method in a calling context.
 type Node struct {
 	Method   int           `json:"method"`                // -1 for the top of a tree

@@ -134,6 +134,7 @@ func ReadProfile(r io.Reader) (*cct.Profile, error) {
 
 // linkNodes makes a tree of a list of nodes.
 func linkNodes(list []node, methods int) (*cct.Node, error) {
+	depths := make([]int, len(list))
 	for i := range list {
 		n := &list[i]
 		outOfPlace := n.Parent < 0 != (i == 0) || n.Parent >= i
@@ -141,6 +142,9 @@ func linkNodes(list []node, methods int) (*cct.Node, error) {
 			return nil, fmt.Errorf("%w: node %d has parent %d and method %d", ErrNotProfile, i, n.Parent, n.Method)
 		}
 		if i > 0 {
+			if depths[i] = depths[n.Parent] + 1; depths[i] > cct.MostDepth {
+				return nil, fmt.Errorf("%w: its tree has more than %d levels", ErrNotProfile, cct.MostDepth)
+			}
 			parent := &list[n.Parent]
 			parent.Children = append(parent.Children, &n.Node)
 		}

@@ -236,12 +236,15 @@ func Read(data []byte) (*cct.Profile, error) {
 	}
 	readComments(p, from.Comments)
 	for _, s := range from.Sample {
-		n, handed := p.Merged, false
+		n, handed, depth := p.Merged, false, 0
 		for _, location := range slices.Backward(s.Location) {
 			for _, line := range slices.Backward(location.Line) {
 				if line.Function.SystemName == text.HandedFrame {
 					handed = true
 					continue
+				}
+				if depth++; depth > cct.MostDepth {
+					return nil, fmt.Errorf("pprof: a stack has more than %d calls", cct.MostDepth)
 				}
 				n, handed = childOf(n, methodOf(p, methods, line.Function), handed), false
 			}

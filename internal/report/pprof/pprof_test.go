@@ -3,6 +3,7 @@ package pprof
 import (
 	"bytes"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -143,6 +144,26 @@ func TestHandedWorkIsToldApart(t *testing.T) {
 		}
 		if run := root.Children[0]; !run.Handed || run.Calls != 3 || run.Total.Nanos != 9000 {
 			t.Errorf("%s: the work is %+v, want 3 calls of 9 µs that were handed over", name, run)
+		}
+	}
+}
+
+// TestDeepStacks: a file of a few hundred bytes may have a stack of millions of calls.
+func TestDeepStacks(t *testing.T) {
+	called := &profile.Function{ID: 1, Name: "a.B.c", SystemName: "a.B.c"}
+	location := &profile.Location{ID: 1, Line: []profile.Line{{Function: called}}}
+	for depth, isRead := range map[int]bool{cct.MostDepth: true, cct.MostDepth + 1: false} {
+		from := &profile.Profile{
+			SampleType: []*profile.ValueType{{Type: "calls", Unit: "count"}, {Type: "self", Unit: "nanoseconds"}},
+			Sample:     []*profile.Sample{{Value: []int64{1, 1}, Location: slices.Repeat([]*profile.Location{location}, depth)}},
+			Location:   []*profile.Location{location}, Function: []*profile.Function{called},
+		}
+		var out bytes.Buffer
+		if err := from.Write(&out); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Read(out.Bytes()); (err == nil) != isRead {
+			t.Errorf("a stack of %d calls: %v, want it read: %v", depth, err, isRead)
 		}
 	}
 }
