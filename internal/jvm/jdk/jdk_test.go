@@ -70,7 +70,8 @@ func FuzzVersion(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		v, err := ParseVersion(text)
 		if err != nil {
-			if _, is := err.(*VersionError); !is || Feature(text) != 0 {
+			var bad *VersionError
+			if !errors.As(err, &bad) || Feature(text) != 0 {
 				t.Errorf("%q: %v, feature %d", text, err, Feature(text))
 			}
 			return

@@ -352,8 +352,12 @@ func readSnapshot(r io.Reader) []universe.Loaded {
 	if err != nil {
 		return nil
 	}
+	return decodeSnapshot(io.LimitReader(packed, 2*mostRemembered))
+}
+
+func decodeSnapshot(r io.Reader) []universe.Loaded {
 	var s snapshot
-	err = gob.NewDecoder(io.LimitReader(packed, 2*mostRemembered)).Decode(&s)
+	err := gob.NewDecoder(r).Decode(&s)
 	if err != nil || s.Format != snapshotFormat {
 		return nil
 	}
