@@ -162,7 +162,7 @@ func FuzzOpen(f *testing.F) {
 // TestAgentReadsTheSameHeader compares where the agent looks for what with where it is
 // written.
 func TestAgentReadsTheSameHeader(t *testing.T) {
-	source, err := os.ReadFile("../../../agent/control/src9/sonde/agent/control/PackHeader.java")
+	source, err := os.ReadFile("../../../agent/control/src8/sonde/agent/control/PackHeader.java")
 	if err != nil {
 		t.Fatal(err)
 	}
