@@ -54,14 +54,14 @@ func (w *walk) partialAMD64(b *blob, pc uint64) frameState {
 		code := w.memory.bytes(b.entry, int(b.complete-b.entry)+16)
 		return prologueAMD64(code, int(pc-b.entry))
 	}
-	code := w.memory.bytes(pc, 16)
+	code := w.memory.bytes(pc, 24)
 	if code == nil {
 		return completeFrame
 	}
 	if b.kind == nativeWrapper {
 		return w.nativeEpilogue(b, code)
 	}
-	return epilogueAMD64(w.memory.bytes(pc-8, 8), code)
+	return epilogueAMD64(w.memory.bytes(pc-10, 10), code)
 }
 
 // nativeEpilogue says how much there is of the frame of a native method. Such code has a frame
@@ -153,7 +153,10 @@ func instructionAMD64(code []byte, state frameState) (int, frameState) {
 // method ends with add rsp, n; pop rbp; a poll for safepoints; ret.
 func epilogueAMD64(before, code []byte) frameState {
 	is := func(prefix ...byte) bool { return bytes.HasPrefix(code, prefix) }
-	at := func(i int, want ...byte) bool { return bytes.HasPrefix(code[i:], want) }
+	at := func(i int, want ...byte) bool { return len(code) > i && bytes.HasPrefix(code[i:], want) }
+	behind := func(i int, want ...byte) bool {
+		return len(before) >= i && bytes.HasPrefix(before[len(before)-i:], want)
+	}
 	switch {
 	case is(0xc3):
 		return noFrame
@@ -173,6 +176,9 @@ func epilogueAMD64(before, code []byte) frameState {
 		return noFrame
 	case is(0x49, 0x81, 0x7f) && at(8, 0x0f, 0x85) && at(14, 0xc3), is(0x49, 0x83, 0x7f) && at(5, 0x0f, 0x85) && at(11, 0xc3), // cmp [r15+n], 0; jne; ret
 		is(0x0f, 0x85) && at(6, 0xc3):
+		return noFrame
+	case is(0x49, 0xba) && at(10, 0x4d, 0x89, 0x97) && at(17, 0xe9), // where a poll at the end jumps to: mov r10, n; mov [r15+n], r10; jmp
+		is(0x4d, 0x89, 0x97) && at(7, 0xe9) && behind(10, 0x49, 0xba), is(0xe9) && behind(7, 0x4d, 0x89, 0x97):
 		return noFrame
 	}
 	return completeFrame

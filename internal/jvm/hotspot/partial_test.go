@@ -63,10 +63,14 @@ func TestEpilogueAMD64(t *testing.T) {
 		{"ret", any, "c3", noFrame},
 		{"check for exceptions of native methods", any, "49 83 7f 08 00 0f 85 01 00 00 00 c3", noFrame},
 		{"the same in JDK 17", any, "49 81 7f 08 00 00 00 00 0f 85 01 00 00 00 c3", noFrame},
+		{"where a poll jumps to", any, "49 ba 01 02 03 04 05 06 07 08 4d 89 97 58 03 00 00 e9 00 00 00 00", noFrame},
+		{"its second instruction", "49 ba 01 02 03 04 05 06 07 08", "4d 89 97 58 03 00 00 e9 00 00 00 00", noFrame},
+		{"its jump", "00 00 00 4d 89 97 58 03 00 00", "e9 00 00 00 00", noFrame},
+		{"a call of the VM", any, "49 ba 01 02 03 04 05 06 07 08 4d 89 97 98 02 00 00 49 89", completeFrame},
 		{"other code", any, "48 8b c3 48 03 c1", completeFrame},
 	} {
 		code := bytesOf(t, test.code)
-		if got := epilogueAMD64(bytesOf(t, test.before), append(code, make([]byte, 16-len(code))...)); got != test.want {
+		if got := epilogueAMD64(bytesOf(t, test.before), append(code, make([]byte, 24-len(code))...)); got != test.want {
 			t.Errorf("%s: state %d, want %d", test.name, got, test.want)
 		}
 	}
