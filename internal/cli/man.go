@@ -38,13 +38,16 @@ func newMan() *cobra.Command {
 func writeManual(command *cobra.Command, folder string) error {
 	var page strings.Builder
 	manual(&page, command)
-	name := strings.ReplaceAll(command.CommandPath(), " ", "-") + ".1"
-	return os.WriteFile(filepath.Join(folder, name), []byte(page.String()), 0o644)
+	return os.WriteFile(filepath.Join(folder, manualName(command)+".1"), []byte(page.String()), 0o644)
+}
+
+func manualName(command *cobra.Command) string {
+	return strings.ReplaceAll(command.CommandPath(), " ", "-")
 }
 
 // manual writes a page in the language of man.
 func manual(out io.Writer, command *cobra.Command) {
-	name := strings.ReplaceAll(command.CommandPath(), " ", "-")
+	name := manualName(command)
 	print := func(format string, args ...any) { _, _ = fmt.Fprintf(out, format+"\n", args...) }
 	print(`.TH "%s" 1 "" "Sonde" "Sonde"`, strings.ToUpper(name))
 	print(".SH NAME\n%s \\- %s", roff(name), roff(command.Short))
@@ -76,7 +79,7 @@ func manual(out io.Writer, command *cobra.Command) {
 		print(".SH EXAMPLES\n.nf\n%s\n.fi", roff(command.Example))
 	}
 	if command.HasParent() {
-		print(".SH SEE ALSO\n.BR %s (1)", roff(strings.ReplaceAll(command.Parent().CommandPath(), " ", "-")))
+		print(".SH SEE ALSO\n.BR %s (1)", roff(manualName(command.Parent())))
 	}
 }
 

@@ -62,15 +62,6 @@ func resolveName(command *cobra.Command, args []string) error {
 // named returns the JVM with a name: that of its main class or jar, the last part of it, or, if there
 // is no such JVM, a part of it; nil if there is none.
 func named(jvms []*process.JVM, name string) (*process.JVM, error) {
-	with := func(is func(main string) bool) []*process.JVM {
-		return slices.Collect(func(yield func(*process.JVM) bool) {
-			for _, jvm := range jvms {
-				if is(jvm.Main) && !yield(jvm) {
-					return
-				}
-			}
-		})
-	}
 	rules := []func(main string) bool{
 		func(main string) bool { return main == name },
 		func(main string) bool { return shortName(main) == strings.TrimSuffix(name, ".jar") },
@@ -80,7 +71,8 @@ func named(jvms []*process.JVM, name string) (*process.JVM, error) {
 		rules = []func(string) bool{func(string) bool { return true }}
 	}
 	for _, rule := range rules {
-		switch found := with(rule); {
+		others := func(jvm *process.JVM) bool { return !rule(jvm.Main) }
+		switch found := slices.DeleteFunc(slices.Clone(jvms), others); {
 		case len(found) == 1:
 			return found[0], nil
 		case len(found) > 1:

@@ -213,7 +213,7 @@ For files:
 			*started = true
 			return nil
 		},
-		Version: fmt.Sprintf("%s %s %s/%s", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH),
+		Version: fmt.Sprintf("%s %s %s/%s", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH), // newVersion prints it, too
 		RunE: func(command *cobra.Command, _ []string) error {
 			if s.outWidth() == 0 {
 				return command.Help()
@@ -352,8 +352,8 @@ func newVersion(s streams) *cobra.Command {
 		Use:   "version",
 		Short: "Print the version of sonde",
 		Args:  exactly(),
-		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(s.out, "sonde %s %s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+		RunE: func(command *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintf(s.out, "sonde %s\n", command.Root().Version)
 			return err
 		},
 	}

@@ -154,15 +154,13 @@ func instructionAMD64(code []byte, state frameState) (int, frameState) {
 func epilogueAMD64(before, code []byte) frameState {
 	is := func(prefix ...byte) bool { return bytes.HasPrefix(code, prefix) }
 	at := func(i int, want ...byte) bool { return len(code) > i && bytes.HasPrefix(code[i:], want) }
-	behind := func(i int, want ...byte) bool {
-		return len(before) >= i && bytes.HasPrefix(before[len(before)-i:], want)
-	}
+	behind := func(i int, want ...byte) bool { return hasBehind(before, i, want...) }
 	switch {
 	case is(0xc3):
 		return noFrame
 	case is(0x5d) && isAfterAdd(before):
 		return savedPointer
-	case len(before) > 0 && before[len(before)-1] == 0x5d && isAfterAdd(before[:len(before)-1]):
+	case behind(1, 0x5d) && isAfterAdd(before[:len(before)-1]):
 		return noFrame
 	case is(0x49, 0x3b, 0xa7) && at(7, 0x0f, 0x87), is(0x49, 0x3b, 0x67) && at(4, 0x0f, 0x87): // cmp rsp, [r15+n]; ja
 		return noFrame
@@ -186,8 +184,12 @@ func epilogueAMD64(before, code []byte) frameState {
 
 // isAfterAdd reports whether code ends with add rsp, n.
 func isAfterAdd(code []byte) bool {
-	ends := func(at int, want ...byte) bool { return len(code) >= at && bytes.HasPrefix(code[len(code)-at:], want) }
-	return ends(4, 0x48, 0x83, 0xc4) || ends(7, 0x48, 0x81, 0xc4)
+	return hasBehind(code, 4, 0x48, 0x83, 0xc4) || hasBehind(code, 7, 0x48, 0x81, 0xc4)
+}
+
+// hasBehind reports whether the last n bytes of some code begin with others.
+func hasBehind(code []byte, n int, want ...byte) bool {
+	return len(code) >= n && bytes.HasPrefix(code[len(code)-n:], want)
 }
 
 // savedPointer returns the stack pointer that C2's code for String.indexOf had before it has put
