@@ -19,7 +19,9 @@ type codeCache struct {
 	seen   map[uint64]sighting // all code that was there at the begin of a round, by its begin
 	recent []uint64            // code that has come in this round; the JVM may not have completed it
 	now    record              // used again
-	tables int                 // bytes of all tables
+	// buffers tells, by the address of the name of code, whether it is a buffer of a compiler.
+	buffers map[uint64]bool
+	tables  int // bytes of all tables
 }
 
 // A sighting is code, and a round at whose begin it was there.
@@ -40,6 +42,7 @@ type codeHeap struct {
 const (
 	mostHeaps = 16
 	mostBlobs = 100_000 // and as many addresses in code
+	mostNames = 1000    // of code that is not a method
 	// mostSegments bounds the segments of all heaps. HotSpot permits as many.
 	mostSegments = 16 << 20
 	// mostTable bounds a table of one compiled method, and mostTables those of all.
@@ -122,6 +125,29 @@ func (c *codeCache) look(h *codeHeap) {
 	}
 	c.sight(found)
 	c.recent = append(c.recent, found...)
+	// No thread executes what the compiler is writing. Marked as free, it is found again in the next round.
+	for _, at := range found {
+		if c.isWritten(c.seen[at].nameAt) {
+			first := (at - c.layout.sizeOfBlock - h.low) >> h.shift
+			for i := first; i == first || i < uint64(len(now)) && now[i] != 0 && now[i] != freeBlock; i++ {
+				now[i] = freeBlock
+			}
+		}
+	}
+}
+
+// isWritten reports whether a name is that of a compiler's buffer.
+func (c *codeCache) isWritten(nameAt uint64) bool {
+	if c.buffers == nil || len(c.buffers) > mostNames {
+		c.buffers = map[uint64]bool{}
+	}
+	is, known := c.buffers[nameAt]
+	if !known {
+		name, _ := c.memory.text(nameAt)
+		is = strings.HasPrefix(name, "Compile::")
+		c.buffers[nameAt] = is
+	}
+	return is
 }
 
 // sight remembers what code is there.

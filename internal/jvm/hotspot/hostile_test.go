@@ -363,6 +363,17 @@ func TestNewCode(t *testing.T) {
 	if find() {
 		t.Error("code at a place that was free is known, although code was freed since")
 	}
+	for name, want := range map[string]bool{"Compile::scratch_buffer": true, "I2C/C2I adapters": false} {
+		p = newProgram(amd64)
+		place := p.code
+		p.place(piece{name: name})
+		w = p.walker(t, amd64)
+		p.code = place
+		fresh = p.place(piece{name: "nmethod", frame: 4, method: p.leaf, id: 20, level: 4})
+		if got := find(); got != want {
+			t.Errorf("new code at the place of %s is known: %v, want %v", name, got, want)
+		}
+	}
 }
 
 // TestUnloadedClass finds a method after its class was unloaded, and another has its place: all addresses are the same.
