@@ -409,7 +409,7 @@ func (p *intrinsicsProgram) checkProfile() {
 	json, pb := filepath.Join(p.t.TempDir(), "a.json"), filepath.Join(p.t.TempDir(), "a.pb.gz")
 	out := p.during("profile", strconv.Itoa(p.PID), "--root", "intrinsics.Intrinsics.work", "--into", "java.lang.Math.max(int,int)", "--into", "java.lang.Math.sqrt",
 		"--timing", "exact", "--scheme", "eager", "--wait", "10s", "-o", json, "-o", pb)
-	got, err := report.ReadProfileFile(json)
+	got, err := report.ReadProfile(json)
 	if err != nil {
 		p.t.Fatal(err)
 	}

@@ -26,27 +26,27 @@ import (
 type hotCommand struct {
 	streams
 	sampler.Options
-	pid       int
-	recording string // a file to read; empty for a process
-	once      bool   // one result at the end, nothing before
-	isShort   bool   // nobody asked for a duration: if nothing ran, sample longer
-	json      bool
-	threads   bool
-	flame     bool
-	sort      string
-	filter    string
-	top       int
-	interval  time.Duration
-	window    time.Duration
-	duration  time.Duration
-	outputs   []string
-	source    sourceFlags
+	pid      int
+	file     string // a file to read; empty for a process
+	once     bool   // one result at the end, nothing before
+	isShort  bool   // nobody asked for a duration: if nothing ran, sample longer
+	json     bool
+	threads  bool
+	flame    bool
+	sort     string
+	filter   string
+	top      int
+	interval time.Duration
+	window   time.Duration
+	duration time.Duration
+	outputs  []string
+	source   sourceFlags
 }
 
 func newHot(s streams) *cobra.Command {
 	c := &hotCommand{streams: s}
 	command := &cobra.Command{
-		Use:   "hot PID|FILE.jfr",
+		Use:   "hot PID|FILE",
 		Short: "Show where a running JVM spends its time, without changing it",
 		Long:  hotLong,
 		Example: `  sonde hot 4711
@@ -55,12 +55,13 @@ func newHot(s streams) *cobra.Command {
   sonde hot 4711 --flame
   sonde hot 4711 --wall --duration 1m
   sonde hot recording.jfr --top 20
+  sonde hot hot.json --threads
   sonde hot 4711 --json | jq '.methods[0]'`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return usage("unexpected argument %q: -o FILE names a file to write", args[1])
 			}
-			return exactly("PID or FILE.jfr")(cmd, args)
+			return exactly("PID or FILE")(cmd, args)
 		},
 		RunE: checkAndRun(c),
 	}
@@ -113,16 +114,17 @@ func (c *hotCommand) check(args []string, given func(string) bool) (err error) {
 	return checkOutputs(c.outputs, report.HotSpots.Check)
 }
 
-// checkTarget reads what to look at: a process or a recording.
+// checkTarget reads what to look at: a process or a file.
 func (c *hotCommand) checkTarget(target string, given func(string) bool) (err error) {
 	c.pid, err = processNumber(target)
 	if err == nil {
 		return nil
 	}
-	if _, missing := os.Stat(target); missing != nil && !strings.HasSuffix(strings.ToLower(target), ".jfr") {
+	suffixes := []string{".jfr", ".json", ".html"}
+	if _, missing := os.Stat(target); missing != nil && !slices.Contains(suffixes, strings.ToLower(filepath.Ext(target))) {
 		return err
 	}
-	c.recording = target
+	c.file = target
 	for _, flag := range []string{"duration", "once", "interval", "window", "cpu-time", "sampler", "recorder", "thread-dumps"} {
 		if given(flag) {
 			return usage("--%s needs a running program: name its PID; sonde ps lists JVMs", flag)
@@ -132,7 +134,8 @@ func (c *hotCommand) checkTarget(target string, given func(string) bool) (err er
 }
 
 const hotLong = `Show where a running JVM spends its time, as top does for processes, or where a program
-did whose flight recording is in a file. No agent is loaded and no hook is put in.
+did whose flight recording is in a file. No agent is loaded and no hook is put in. A .json
+or .html file that sonde hot -o has written is shown again.
 
 SELF    part of all samples with the method on top of the stack
 95 %    95 % confidence interval of SELF
@@ -213,7 +216,7 @@ type hotRun struct {
 
 func (c *hotCommand) run(ctx context.Context) error {
 	defer ignoreBrokenPipe()()
-	if c.recording != "" {
+	if c.file != "" {
 		return c.read(ctx)
 	}
 	if _, err := inspect(c.pid); err != nil {
@@ -242,34 +245,15 @@ func (c *hotCommand) run(ctx context.Context) error {
 	return errors.Join(r.finish(), closing)
 }
 
-// read shows what a recording contains.
+// read shows what a file contains.
 func (c *hotCommand) read(ctx context.Context) error {
-	all := hotspots.NewCollection()
-	recording, err := jfr.ReadFile(ctx, c.recording, c.Waiting, func(samples []jfr.Sample) {
-		all.Add(time.Time{}, slices.DeleteFunc(samples, func(s jfr.Sample) bool { return s.Thread != nil && s.Thread.IsSondes() }), 0, nil)
-	})
+	result, err := report.ReadHotSpots(ctx, c.file, c.Waiting)
 	if err != nil {
 		return err
 	}
-	if len(recording.Times) > 0 {
-		all.Add(recording.From, nil, recording.Period, map[int64]time.Duration{})
-		all.Add(recording.To, nil, recording.Period, recording.Times)
-	} else {
-		all.Add(recording.From, nil, recording.Period, nil)
-	}
 	r := &hotRun{hotCommand: c, screen: newScreen(c.streams), view: c.newView()}
-	for _, loss := range recording.Losses {
-		r.remark(loss.Error())
-	}
-	if cut := all.Cut(); cut > 0 {
-		r.remark(fmt.Sprintf("the recording has too many different stacks: %s only with their innermost method", format.Count(cut, "sample counts", "samples count")))
-	}
-	result := &hotspots.Result{
-		Table: all.Table(recording.To), Target: cct.Target{PID: recording.PID, Command: recording.Main, JDK: recording.JDK},
-		Recording: filepath.Base(c.recording), Source: sampler.FlightRecorder.String(), Limits: sampler.FlightRecorder.Limits(), Wall: c.Waiting, Notes: r.notes,
-	}
-	if result.Samples == 0 && len(result.Places()) == 0 {
-		return fmt.Errorf("%s contains no samples of running threads: record with the settings profile or default of the JDK", c.recording)
+	for _, note := range result.Notes {
+		r.screen.note(note)
 	}
 	return r.write(result)
 }
@@ -440,7 +424,7 @@ func (r *hotRun) write(result *hotspots.Result) error {
 	case !r.json:
 		return errors.Join(failed, text.WriteHot(r.out, result, r.view.form(), cmp.Or(r.top, finalRows), r.outWidth()))
 	case r.once:
-		return errors.Join(failed, document.Write(r.out, r.document(result)))
+		return errors.Join(failed, document.Write(r.out, r.document(result).WithTree(result)))
 	}
 	return failed
 }

@@ -557,11 +557,11 @@ no confidence intervals: every difference then looks certain.`,
   sonde diff before.json after.html`,
 		Args: exactly("the profile before", "the profile after"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			before, err := report.ReadProfileFile(args[0])
+			before, err := report.ReadProfile(args[0])
 			if err != nil {
 				return err
 			}
-			after, err := report.ReadProfileFile(args[1])
+			after, err := report.ReadProfile(args[1])
 			if err != nil {
 				return err
 			}

@@ -45,7 +45,7 @@ func TestProfileLive(t *testing.T) {
 			if calls := flatRow(t, got, "calls.Main.round").Calls; calls != 3 || got.Target.PID != p.PID || got.Target.JDK != jdk.Version || got.Timing != cct.Exact {
 				t.Errorf("%d calls of the root, %+v, %s", calls, got.Target, got.Timing)
 			}
-			if again, err := report.ReadProfileFile(page); err != nil || len(again.Methods) != len(got.Methods) {
+			if again, err := report.ReadProfile(page); err != nil || len(again.Methods) != len(got.Methods) {
 				t.Errorf("what was written: %v", err)
 			}
 			if !strings.Contains(profiling.stderr.String(), "wrote "+page) {
@@ -93,7 +93,7 @@ func TestProfileStart(t *testing.T) {
 				if code != exitOK || out != "begin\nend\n" {
 					t.Fatalf("exit code %d, the program said %q: %s", code, out, stderr)
 				}
-				got, err := report.ReadProfileFile(file)
+				got, err := report.ReadProfile(file)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -269,7 +269,7 @@ const otherCommands = "Other"
 
 func groups(s streams) []group {
 	return []group{
-		{"Find out", []*cobra.Command{newPs(s), newHot(s), newWalk(s), newProfile(s), newTrace(s), newDiff(s)}},
+		{"Find out", []*cobra.Command{newPs(s), newHot(s), newWalk(s), newProfile(s), newTrace(s), newDiff(s), newConvert(s)}},
 		{"Measure chosen methods", []*cobra.Command{newCount(s), newMonitor(s), newCallees(s), newObserve(s), newApply(s), newSave(s)}},
 		{"Manage what is running", []*cobra.Command{newDoctor(s), newStatus(s), newUndo(s), newLooks(s), newShow(s), newEnd(s), newServe(s)}},
 		{"Start programs with Sonde", []*cobra.Command{newLaunch(s), newEnv(s), newAgentJar(s), newPlan(s), newPack(s), newAttach(s), newReport(s)}},

@@ -250,7 +250,7 @@ func checkTracedSlow(t *testing.T, p *monitoredProgram) {
 func checkTraceFiles(t *testing.T, folder string) {
 	t.Helper()
 	for name, want := range map[string]string{
-		"t.html": `<script type="application/json" id="trace">{"format":"sonde-trace"`, "t.trace.json": `"traceEvents":[`, "t.otlp.json": `"resourceSpans":[`,
+		"t.html": `<script type="application/json" id="result">{"format":"sonde-trace"`, "t.trace.json": `"traceEvents":[`, "t.otlp.json": `"resourceSpans":[`,
 		"t.txt": "Traced$Shop.wait",
 	} {
 		text, err := os.ReadFile(filepath.Join(folder, name))

@@ -265,7 +265,7 @@ func TestPProfRecordsHooksThatWereOff(t *testing.T) {
 	if err := Profiles.WriteFile(path, off); err != nil {
 		t.Fatal(err)
 	}
-	got, err := ReadProfileFile(path)
+	got, err := ReadProfile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -306,16 +306,31 @@ func FuzzProfile(f *testing.F) {
 				f.Fatal(err)
 			}
 		}
-		if _, err := profileReaders[i].use(data); err != nil {
+		if _, err := readers[i].use(data); err != nil {
 			f.Fatalf("%s: %v", format, err)
 		}
 		f.Add(uint8(i), data)
 	}
+	var out bytes.Buffer
+	hot := reporttest.HotSpots()
+	if err := document.Write(&out, document.NewHot(hot, hot.Methods).WithTree(hot)); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(uint8(0), out.Bytes())
 	f.Fuzz(func(t *testing.T, format uint8, data []byte) {
-		p, err := profileReaders[int(format)%len(profileReaders)].use(data)
+		f, err := readers[int(format)%(len(readers)-1)].use(data) // the last reads recordings
 		if err != nil {
 			return
 		}
+		if f.HotSpots != nil {
+			for _, writer := range HotSpots {
+				if err := writer.use(io.Discard, f.HotSpots); err != nil {
+					t.Errorf("%s: %v", writer.suffix, err)
+				}
+			}
+			return
+		}
+		p := f.Profile
 		var out bytes.Buffer
 		if err := text.WriteDiff(&out, diff.Compare(p, p), 10, 80); err != nil {
 			t.Error(err)
@@ -333,7 +348,7 @@ func FuzzProfile(f *testing.F) {
 			t.Fatalf("what was written cannot be read: %v", err)
 		}
 		out.Reset()
-		if err := document.Write(&out, document.NewProfile(again)); err != nil || !bytes.Equal(out.Bytes(), written) {
+		if err := document.Write(&out, document.NewProfile(again.Profile)); err != nil || !bytes.Equal(out.Bytes(), written) {
 			t.Errorf("%v:\n%s\nwas written again as\n%s", err, written, out.Bytes())
 		}
 	})

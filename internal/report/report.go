@@ -1,22 +1,29 @@
 // Package report writes the results of measurements into files, in the format that the
-// file's name asks for, and reads profiles back.
+// file's name asks for, and reads profiles and hot spots back.
 package report
 
 import (
 	"bufio"
 	"bytes"
+	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
+	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
+	"github.com/sonde-jvm/sonde/internal/jvm/sampler"
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/measure/hotspots"
 	"github.com/sonde-jvm/sonde/internal/measure/rootcause"
 	"github.com/sonde-jvm/sonde/internal/measure/trace"
 	"github.com/sonde-jvm/sonde/internal/report/chrome"
 	"github.com/sonde-jvm/sonde/internal/report/document"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/report/html"
 	"github.com/sonde-jvm/sonde/internal/report/otlp"
 	"github.com/sonde-jvm/sonde/internal/report/pprof"
@@ -124,38 +131,136 @@ func Traces(version string) Writer[*trace.Trace] {
 // HotSpots writes hot spots.
 var HotSpots = Writer[*hotspots.Result]{
 	{".html", html.WriteHot}, {".pb.gz", pprof.WriteHot}, {".collapsed", text.WriteHotCollapsed},
-	{".json", func(w io.Writer, r *hotspots.Result) error { return document.Write(w, document.NewHot(r, r.Methods)) }},
+	{".json", func(w io.Writer, r *hotspots.Result) error {
+		return document.Write(w, document.NewHot(r, r.Methods).WithTree(r))
+	}},
 	{".txt", func(w io.Writer, r *hotspots.Result) error {
 		return text.WriteHot(w, r, text.HotView{Sort: text.BySelf}, 0, 0)
 	}},
 }
 
-var profileReaders = formats[func([]byte) (*cct.Profile, error)]{{".json", readJSON}, {".html", readPage}, {".pb.gz", pprof.Read}}
+// A File is a result that was read from a file: a profile or hot spots.
+type File struct {
+	Profile  *cct.Profile     // nil for hot spots
+	HotSpots *hotspots.Result // nil for a profile
+}
 
-// ReadProfileFile reads a profile from a JSON file, from an HTML page that contains one,
-// or, as far as possible, from a pprof file.
-func ReadProfileFile(path string) (*cct.Profile, error) {
-	read, err := profileReaders.of(path)
+// readers read the formats that hold results. A recording is too large to be read at once.
+var readers = formats[func([]byte) (File, error)]{{".json", readJSON}, {".html", readPage}, {".pb.gz", readPprof}, {".jfr", nil}}
+
+// ReadFile reads a result: a profile or hot spots from JSON or from an HTML page, hot spots from
+// a flight recording, and as far as possible a profile from a pprof file. With wall, the waiting threads
+// of a recording are part of its result.
+func ReadFile(ctx context.Context, path string, wall bool) (f File, err error) {
+	read, err := readers.of(path)
 	if err != nil {
-		return nil, err
+		return f, err
+	}
+	if read == nil {
+		f.HotSpots, err = ReadRecording(ctx, path, wall)
+		return f, err
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, err
+		return f, err
 	}
-	p, err := read(data)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+	if f, err = read(data); err != nil {
+		return f, fmt.Errorf("%s: %w", path, err)
 	}
-	return p, nil
+	return f, nil
 }
 
-func readJSON(data []byte) (*cct.Profile, error) { return document.ReadProfile(bytes.NewReader(data)) }
+// ReadProfile reads a profile from a file of any format that can hold one.
+func ReadProfile(path string) (*cct.Profile, error) {
+	f, err := ReadFile(context.Background(), path, false)
+	if err == nil && f.Profile == nil {
+		err = fmt.Errorf("%s contains hot spots, not a profile: name a file of sonde profile", path)
+	}
+	return f.Profile, err
+}
 
-func readPage(data []byte) (*cct.Profile, error) {
+// ReadHotSpots reads hot spots from JSON, from a page, or from a flight recording with any other name.
+func ReadHotSpots(ctx context.Context, path string, wall bool) (*hotspots.Result, error) {
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".json", ".html":
+	default:
+		return ReadRecording(ctx, path, wall)
+	}
+	f, err := ReadFile(ctx, path, wall)
+	if err == nil && f.HotSpots == nil {
+		err = fmt.Errorf("%s contains a profile, not hot spots: sonde convert writes it in other formats", path)
+	}
+	return f.HotSpots, err
+}
+
+// Check reports whether a result can be written to a file of a name.
+func (f File) Check(path string) error {
+	if f.Profile != nil {
+		return Profiles.Check(path)
+	}
+	return HotSpots.Check(path)
+}
+
+// WriteFile writes a result in the format of the file's name.
+func (f File) WriteFile(path string) error {
+	if f.Profile != nil {
+		return Profiles.WriteFile(path, f.Profile)
+	}
+	return HotSpots.WriteFile(path, f.HotSpots)
+}
+
+func readJSON(data []byte) (f File, err error) {
+	var about struct {
+		Format string `json:"format"`
+	}
+	if json.Unmarshal(data, &about) == nil && about.Format == document.HotFormat {
+		f.HotSpots, err = document.ReadHot(bytes.NewReader(data))
+	} else {
+		f.Profile, err = document.ReadProfile(bytes.NewReader(data))
+	}
+	return f, err
+}
+
+func readPage(data []byte) (File, error) {
 	encoded, err := html.Embedded(data)
+	if err != nil {
+		return File{}, err
+	}
+	return readJSON(encoded)
+}
+
+func readPprof(data []byte) (f File, err error) {
+	f.Profile, err = pprof.Read(data)
+	return f, err
+}
+
+// ReadRecording reads hot spots from a flight recording.
+func ReadRecording(ctx context.Context, path string, wall bool) (*hotspots.Result, error) {
+	all := hotspots.NewCollection()
+	recording, err := jfr.ReadFile(ctx, path, wall, func(samples []jfr.Sample) {
+		all.Add(time.Time{}, slices.DeleteFunc(samples, func(s jfr.Sample) bool { return s.Thread != nil && s.Thread.IsSondes() }), 0, nil)
+	})
 	if err != nil {
 		return nil, err
 	}
-	return readJSON(encoded)
+	if len(recording.Times) > 0 {
+		all.Add(recording.From, nil, recording.Period, map[int64]time.Duration{})
+		all.Add(recording.To, nil, recording.Period, recording.Times)
+	} else {
+		all.Add(recording.From, nil, recording.Period, nil)
+	}
+	result := &hotspots.Result{
+		Table: all.Table(recording.To), Target: cct.Target{PID: recording.PID, Command: recording.Main, JDK: recording.JDK},
+		Recording: filepath.Base(path), Source: sampler.FlightRecorder.String(), Limits: sampler.FlightRecorder.Limits(), Wall: wall,
+	}
+	for _, loss := range recording.Losses {
+		result.Notes = append(result.Notes, loss.Error())
+	}
+	if cut := all.Cut(); cut > 0 {
+		result.Notes = append(result.Notes, fmt.Sprintf("the recording has too many different stacks: %s only with their innermost method", format.Count(cut, "sample counts", "samples count")))
+	}
+	if result.Samples == 0 && len(result.Places()) == 0 {
+		return nil, fmt.Errorf("%s contains no samples of running threads: record with the settings profile or default of the JDK", path)
+	}
+	return result, nil
 }

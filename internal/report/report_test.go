@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
+	"github.com/sonde-jvm/sonde/internal/measure/hotspots"
 	"github.com/sonde-jvm/sonde/internal/report/diff"
 	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/report/reporttest"
@@ -42,7 +43,7 @@ func TestProfilesAreReadBack(t *testing.T) {
 		if err := Profiles.WriteFile(path, want); err != nil {
 			t.Fatal(err)
 		}
-		got, err := ReadProfileFile(path)
+		got, err := ReadProfile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,6 +51,46 @@ func TestProfilesAreReadBack(t *testing.T) {
 			t.Errorf("%s: came back different", name)
 		}
 	}
+}
+
+// TestHotSpotsAreReadBack writes hot spots in each format that can be read, and compares what all formats show of
+// them.
+func TestHotSpotsAreReadBack(t *testing.T) {
+	for _, wall := range []bool{false, true} {
+		want := reporttest.HotSpots()
+		want.Wall = wall
+		for _, name := range []string{"a.json", "a.html"} {
+			path := filepath.Join(t.TempDir(), name)
+			if err := HotSpots.WriteFile(path, want); err != nil {
+				t.Fatal(err)
+			}
+			got, err := ReadHotSpots(t.Context(), path, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, suffix := range HotSpots.Suffixes() {
+				if !bytes.Equal(written(t, suffix, want), written(t, suffix, got)) {
+					t.Errorf("%s, wall %v: %s came back different", name, wall, suffix)
+				}
+			}
+			if _, err := ReadProfile(path); err == nil || !strings.Contains(err.Error(), "hot spots, not a profile") {
+				t.Errorf("%s is read as a profile: %v", name, err)
+			}
+		}
+	}
+}
+
+func written(t *testing.T, suffix string, r *hotspots.Result) []byte {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "a"+suffix)
+	if err := HotSpots.WriteFile(path, r); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
 }
 
 func TestCollapsed(t *testing.T) {
@@ -63,7 +104,7 @@ func TestCollapsed(t *testing.T) {
 func TestHotSpotsByName(t *testing.T) {
 	dir := t.TempDir()
 	for name, begin := range map[string]string{
-		"a.html": "<!doctype html>", "a.pb.gz": "\x1f\x8b", "a.collapsed": "java.lang.Thread.run;", "a.json": `{"pid":4711`, "a.txt": " SELF",
+		"a.html": "<!doctype html>", "a.pb.gz": "\x1f\x8b", "a.collapsed": "java.lang.Thread.run;", "a.json": `{"format":"sonde-hot"`, "a.txt": " SELF",
 	} {
 		path := filepath.Join(dir, name)
 		err := HotSpots.WriteFile(path, reporttest.HotSpots())
@@ -84,7 +125,7 @@ func TestPProfIsReadBack(t *testing.T) {
 	if err := Profiles.WriteFile(path, want); err != nil {
 		t.Fatal(err)
 	}
-	got, err := ReadProfileFile(path)
+	got, err := ReadProfile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,21 +172,22 @@ func TestOtherFilesAreRefused(t *testing.T) {
 	for name, data := range map[string]string{
 		"a.json": `{"a":1}`, "b.json": `[`, "c.json": `{"format":"sonde-profile","version":9}`,
 		"d.json": `{"format":"sonde-profile","version":1,"merged":[{"parent":-1,"method":-1,"calls":0},{"parent":1,"method":0,"calls":0}]}`,
-		"e.html": "<html>", "f.pb.gz": "no",
+		"e.html": "<html>", "f.pb.gz": "no", "g.json": `{"format":"sonde-hot","version":1}`,
+		"h.json": `{"format":"sonde-hot","version":1,"tree":{"methods":[],"nodes":[{"parent":-1,"method":-1},{"parent":0,"method":0}]}}`,
 	} {
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, []byte(data), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := ReadProfileFile(path); err == nil || !strings.Contains(err.Error(), name) || strings.Contains(err.Error(), "\n") {
+		if _, err := ReadProfile(path); err == nil || !strings.Contains(err.Error(), name) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	var version *document.VersionError
-	if _, err := ReadProfileFile(filepath.Join(dir, "c.json")); !errors.As(err, &version) {
+	if _, err := ReadProfile(filepath.Join(dir, "c.json")); !errors.As(err, &version) {
 		t.Error("a newer version is not named")
 	}
-	if _, err := ReadProfileFile(filepath.Join(dir, "a.txt")); err == nil || !strings.Contains(err.Error(), ".json, .html or .pb.gz") {
+	if _, err := ReadProfile(filepath.Join(dir, "a.txt")); err == nil || !strings.Contains(err.Error(), ".json, .html, .pb.gz or .jfr") {
 		t.Errorf("text cannot be read back: %v", err)
 	}
 }

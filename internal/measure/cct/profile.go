@@ -86,24 +86,33 @@ const MostDepth = 8192
 
 // A Node is a method in a calling context.
 type Node struct {
-	Method   int           `json:"method"`                // -1 for the top of a tree
-	Calls    uint64        `json:"calls"`                 // calls that began; exact, unless the method is a LowerBound
-	Threw    uint64        `json:"threw,omitempty"`       // calls that ended with an exception
-	Timed    uint64        `json:"timed,omitempty"`       // calls from which Self was computed
-	Self     Time          `json:"self,omitzero"`         // of all calls, without hooked callees
-	Spread   float64       `json:"spreadNanos,omitempty"` // standard deviation of Self between timed calls; 0 for fewer than two
-	Total    Time          `json:"total,omitzero"`        // Self of this node and all below it that is not Handed
-	Raw      int64         `json:"rawNanos,omitempty"`    // self time of the timed calls without the correction by calibration
-	Max      time.Duration `json:"maxNanos,omitempty"`
-	Running  uint64        `json:"running,omitempty"`   // calls that had not ended; Self includes their time so far
-	Missed   uint64        `json:"missed,omitempty"`    // calls that continued before all their callees had hooks
-	Late     bool          `json:"late,omitempty"`      // its hook came after the root's: earlier calls are not in Calls
-	Lost     time.Duration `json:"lostNanos,omitempty"` // time that Sonde took from running calls; not in Self
-	Sampled  bool          `json:"sampled,omitempty"`   // Self and Total are by sampled stacks; without a hook, Calls is 0
-	Split    bool          `json:"split,omitempty"`     // Self is by sampled stacks: hooks measured it together with callees that are Sampled
-	Handed   bool          `json:"handed,omitempty"`    // work that its parent handed to another thread, so not part of the parent's Total; at the top of a thread's tree: that was handed to it
-	Waits    []Wait        `json:"waits,omitempty"`     // parts of Total in which threads waited, by sampled stacks; the longest first
-	Children []*Node       `json:"-"`                   // by Total, the longest first
+	Method   int                `json:"method"`                // -1 for the top of a tree
+	Calls    uint64             `json:"calls"`                 // calls that began; exact, unless the method is a LowerBound
+	Threw    uint64             `json:"threw,omitempty"`       // calls that ended with an exception
+	Timed    uint64             `json:"timed,omitempty"`       // calls from which Self was computed
+	Self     Time               `json:"self,omitzero"`         // of all calls, without hooked callees
+	Spread   float64            `json:"spreadNanos,omitempty"` // standard deviation of Self between timed calls; 0 for fewer than two
+	Total    Time               `json:"total,omitzero"`        // Self of this node and all below it that is not Handed
+	Raw      int64              `json:"rawNanos,omitempty"`    // self time of the timed calls without the correction by calibration
+	Max      time.Duration      `json:"maxNanos,omitempty"`
+	Running  uint64             `json:"running,omitempty"`   // calls that had not ended; Self includes their time so far
+	Missed   uint64             `json:"missed,omitempty"`    // calls that continued before all their callees had hooks
+	Late     bool               `json:"late,omitempty"`      // its hook came after the root's: earlier calls are not in Calls
+	Lost     time.Duration      `json:"lostNanos,omitempty"` // time that Sonde took from running calls; not in Self
+	Sampled  bool               `json:"sampled,omitempty"`   // Self and Total are by sampled stacks; without a hook, Calls is 0
+	Split    bool               `json:"split,omitempty"`     // Self is by sampled stacks: hooks measured it together with callees that are Sampled
+	Handed   bool               `json:"handed,omitempty"`    // work that its parent handed to another thread, so not part of the parent's Total; at the top of a thread's tree: that was handed to it
+	Waits    []Wait             `json:"waits,omitempty"`     // parts of Total in which threads waited, by sampled stacks; the longest first
+	Kinds    map[string]float64 `json:"kinds,omitempty"`     // of the samples with the method on the stack, the part of each kind of frame
+	Lines    []Line             `json:"lines,omitempty"`     // where samples of the own time were taken, the longest time first; none if no line is known
+	Children []*Node            `json:"-"`                   // by Total, the longest first
+}
+
+// A Line is the part of a node's own time that was sampled at a line.
+type Line struct {
+	Line    int     `json:"line"` // 0 if the class file has none
+	Samples uint64  `json:"samples"`
+	Nanos   float64 `json:"nanos"`
 }
 
 // A Span is the result of several measurements of the same value.

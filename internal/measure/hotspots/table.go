@@ -35,6 +35,14 @@ type Table struct {
 	whole  float64
 	count  float64
 	groups []group
+	tree   *Tree   // of a table that was read from a file, which has no groups
+	places []Place // of such a table
+}
+
+// Restored returns a table that was read from a file. Its stacks and places are known only as a tree and as a list.
+func Restored(t Table, tree *Tree, places []Place) *Table {
+	t.tree, t.places = tree, places
+	return &t
 }
 
 // A Method is a method on sampled stacks, or other code.

@@ -56,7 +56,7 @@ func TestStacksAndTree(t *testing.T) {
 	}
 	main := tree.Top.Children[0]
 	first := main.Children[0]
-	if !near(first.Total.Nanos, 70*float64(period)) || first.Self.Nanos != 0 || first.Calls != 70 || first.Children[0].Timed != 70 || !near(tree.Kinds[first]["compiled"], 1) {
+	if !near(first.Total.Nanos, 70*float64(period)) || first.Self.Nanos != 0 || first.Calls != 70 || first.Children[0].Timed != 70 || !near(first.Kinds["compiled"], 1) {
 		t.Errorf("%+v", first)
 	}
 	var names []string

@@ -70,19 +70,21 @@ func (t *Table) Stacks() []Path {
 // A Tree is all stacks, from the outermost methods down.
 type Tree struct {
 	Methods []cct.Method
-	Top     *cct.Node                        // times are estimates; calls are samples
-	Kinds   map[*cct.Node]map[string]float64 // of the samples of a node, the part of each kind of frame
+	Top     *cct.Node // times are estimates; calls are samples
 }
 
 // Tree returns the stacks of running threads, with wall also those of waiting threads. Truncated
 // stacks begin with their outermost known method, those that could not be walked with unknown code,
 // and those of the threads of the JVM with their kind.
 func (t *Table) Tree(wall bool) *Tree {
+	if t.tree != nil {
+		return t.tree
+	}
 	type place struct {
 		above  *cct.Node
 		method int
 	}
-	tree := &Tree{Top: &cct.Node{Method: -1}, Kinds: map[*cct.Node]map[string]float64{}}
+	tree := &Tree{Top: &cct.Node{Method: -1}}
 	nodes, numbers, pointers := map[place]*cct.Node{}, map[cct.Method]int{}, map[*jfr.Method]int{}
 	find := func(f jfr.Frame) int {
 		m := methodOf(f)
@@ -109,21 +111,21 @@ func (t *Table) Tree(wall bool) *Tree {
 			continue
 		}
 		time := weight * float64(t.Unit)
-		at := tree.Top
-		for _, frame := range slices.Backward(g.whole()) {
+		at, frames := tree.Top, g.whole()
+		for _, frame := range slices.Backward(frames) {
 			number := find(frame)
 			below := nodes[place{at, number}]
 			if below == nil {
-				below = &cct.Node{Method: number}
+				below = &cct.Node{Method: number, Kinds: map[string]float64{}}
 				nodes[place{at, number}] = below
 				at.Children = append(at.Children, below)
-				tree.Kinds[below] = map[string]float64{}
 			}
 			at = below
-			tree.Kinds[at][frame.Kind.String()] += time
+			at.Kinds[frame.Kind.String()] += time
 		}
 		at.Self = at.Self.Plus(exactly(time))
 		at.Timed += uint64(g.sampled())
+		addLine(at, frames[0].Line, uint64(g.sampled()), time)
 	}
 	tree.addUp(tree.Top)
 	return tree
@@ -144,7 +146,18 @@ func (g *group) whole() []jfr.Frame {
 	return slices.Concat(inner, g.Stack.Frames, outer)
 }
 
-// addUp computes the totals, and sorts children by them.
+// addLine adds samples of a node's own time at a line.
+func addLine(n *cct.Node, line int, samples uint64, time float64) {
+	at := slices.IndexFunc(n.Lines, func(l cct.Line) bool { return l.Line == line })
+	if at < 0 {
+		at = len(n.Lines)
+		n.Lines = append(n.Lines, cct.Line{Line: line})
+	}
+	n.Lines[at].Samples += samples
+	n.Lines[at].Nanos += time
+}
+
+// addUp computes the totals, and sorts children and lines by their times.
 func (tree *Tree) addUp(n *cct.Node) {
 	n.Total, n.Calls = n.Self, n.Timed
 	for _, c := range n.Children {
@@ -152,9 +165,13 @@ func (tree *Tree) addUp(n *cct.Node) {
 		n.Total = n.Total.Plus(c.Total)
 		n.Calls += c.Calls
 	}
-	for kind := range tree.Kinds[n] {
-		tree.Kinds[n][kind] /= n.Total.Nanos
+	for kind := range n.Kinds {
+		n.Kinds[kind] /= n.Total.Nanos
 	}
+	if len(n.Lines) == 1 && n.Lines[0].Line == 0 {
+		n.Lines = nil
+	}
+	slices.SortFunc(n.Lines, func(a, b cct.Line) int { return cmp.Or(cmp.Compare(b.Nanos, a.Nanos), cmp.Compare(a.Line, b.Line)) })
 	slices.SortFunc(n.Children, func(a, b *cct.Node) int {
 		ma, mb := tree.Methods[a.Method], tree.Methods[b.Method]
 		return cmp.Or(cmp.Compare(b.Total.Nanos, a.Total.Nanos), cmp.Compare(ma.Class, mb.Class), cmp.Compare(ma.Name, mb.Name), cmp.Compare(ma.Descriptor, mb.Descriptor))
@@ -176,6 +193,9 @@ type Place struct {
 // innermost method that is not of the JDK: the methods of the JDK in which threads wait are always
 // the same.
 func (t *Table) Places() []Place {
+	if t.tree != nil {
+		return t.places
+	}
 	type id struct {
 		label cct.Method
 		wait  jfr.Wait

@@ -1,7 +1,10 @@
 package document
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -14,8 +17,10 @@ import (
 )
 
 // Hot is written by `sonde hot`. Shares are parts of all samples of running threads
-// in the window; low and high are the bounds of the 95 % interval.
+// in the window; low and high are the bounds of the 95 % interval. docs/formats/hot.md describes it.
 type Hot struct {
+	Format     string                      `json:"format"`
+	Version    int                         `json:"version"`
 	PID        int                         `json:"pid,omitempty"`
 	Recording  string                      `json:"recording,omitempty"` // the file that was read
 	JDK        string                      `json:"jdk"`
@@ -31,9 +36,23 @@ type Hot struct {
 	Code       map[hotspots.Code]cct.Share `json:"code"` // what running threads run
 	Methods    []HotMethod                 `json:"methods"`
 	Threads    []HotThread                 `json:"threads"`
+	Wall       bool                        `json:"wall,omitempty"`   // waiting threads are part of the result
 	Places     []HotPlace                  `json:"places,omitempty"` // with --wall
 	Notes      []string                    `json:"notes,omitempty"`
+	Unit       time.Duration               `json:"unitNanos,omitempty"` // processor time that a sample stands for
+	Tree       *HotTree                    `json:"tree,omitempty"`      // all stacks; missing in the objects of intervals
 }
+
+// HotTree is the stacks of a result, from the outermost methods down.
+type HotTree struct {
+	Methods []cct.Method `json:"methods"`
+	Nodes   []node       `json:"nodes"` // calls are samples; times are estimates
+}
+
+// HotFormat is the format of hot spots.
+const HotFormat = "sonde-hot"
+
+const hotVersion = 1
 
 // HotMethod is a method that was sampled, or other code, which has no class.
 type HotMethod struct {
@@ -59,6 +78,7 @@ type HotThread struct {
 	Samples int                  `json:"samples"`
 	Waiting int                  `json:"samplesOfWaiting"`
 	CPU     *float64             `json:"cpu,omitempty"`   // processors used
+	Top     cct.Method           `json:"mostIn,omitzero"` // the method with most of its samples
 	Waits   map[jfr.Wait]float64 `json:"waits,omitempty"` // with --wall: threads that waited on average, by what they waited for
 }
 
@@ -70,14 +90,15 @@ type HotPlace struct {
 	Wait       jfr.Wait `json:"waitsFor,omitempty"` // missing if they run
 	Threads    float64  `json:"threads"`            // on average
 	Share      float64  `json:"share"`              // of the time of all threads
+	Samples    int      `json:"samples"`
 }
 
-// NewHot returns the document of a result with some of its methods.
+// NewHot returns the document of a result with some of its methods, and without its stacks.
 func NewHot(r *hotspots.Result, methods []hotspots.Method) *Hot {
 	d := &Hot{
-		PID: r.Target.PID, Recording: r.Recording, JDK: r.Target.JDK, Main: r.Target.Command, Source: r.Source, Limits: r.Limits, Bias: r.Bias,
+		Format: HotFormat, Version: hotVersion, PID: r.Target.PID, Recording: r.Recording, JDK: r.Target.JDK, Main: r.Target.Command, Source: r.Source, Limits: r.Limits, Bias: r.Bias,
 		From: r.From, To: r.To, Samples: r.Samples, Waiting: r.Waiting, Incomplete: r.Incomplete, Code: r.Code,
-		Methods: []HotMethod{}, Threads: []HotThread{}, Notes: r.Notes,
+		Methods: []HotMethod{}, Threads: []HotThread{}, Wall: r.Wall, Notes: r.Notes, Unit: r.Unit,
 	}
 	for _, m := range methods {
 		d.Methods = append(d.Methods, HotMethod{
@@ -88,7 +109,7 @@ func NewHot(r *hotspots.Result, methods []hotspots.Method) *Hot {
 	for _, t := range r.Threads {
 		row := HotThread{
 			Name: t.Name, ID: t.JavaID, OSID: t.OSID, Virtual: t.Virtual, Kind: t.Group,
-			Share: t.Share, Samples: t.Samples, Waiting: t.Waiting, Waits: t.Waits,
+			Share: t.Share, Samples: t.Samples, Waiting: t.Waiting, Top: t.Top, Waits: t.Waits,
 		}
 		if t.Group != jfr.ProgramThread {
 			row.Threads = t.Count
@@ -101,11 +122,70 @@ func NewHot(r *hotspots.Result, methods []hotspots.Method) *Hot {
 	if r.Wall {
 		for _, p := range r.Places() {
 			d.Places = append(d.Places, HotPlace{
-				Class: p.Label.Ref().ClassName(), Method: p.Label.Name, Descriptor: p.Label.Descriptor, Wait: p.Wait, Threads: p.Threads, Share: p.Part,
+				Class: p.Label.Ref().ClassName(), Method: p.Label.Name, Descriptor: p.Label.Descriptor, Wait: p.Wait, Threads: p.Threads, Share: p.Part, Samples: p.Samples,
 			})
 		}
 	}
 	return d
+}
+
+// WithTree adds the stacks of the result.
+func (d *Hot) WithTree(r *hotspots.Result) *Hot {
+	tree := r.Tree(r.Wall)
+	d.Tree = &HotTree{notNil(tree.Methods), nodeList(tree.Top)}
+	return d
+}
+
+// ErrNotHot is the error for JSON that does not hold hot spots with their stacks.
+var ErrNotHot = errors.New("this JSON has no hot spots with their stacks: write it with sonde hot -o FILE.json")
+
+// ReadHot reads hot spots. It checks every index.
+func ReadHot(r io.Reader) (*hotspots.Result, error) {
+	var d Hot
+	if err := json.NewDecoder(r).Decode(&d); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNotHot, err)
+	}
+	switch {
+	case d.Format != HotFormat || d.Tree == nil:
+		return nil, ErrNotHot
+	case d.Version != hotVersion:
+		return nil, &VersionError{Version: d.Version, Known: hotVersion}
+	}
+	top, err := linkNodes(d.Tree.Nodes, len(d.Tree.Methods))
+	if err != nil {
+		return nil, err
+	}
+	t := hotspots.Table{From: d.From, To: d.To, Samples: d.Samples, Waiting: d.Waiting, Incomplete: d.Incomplete, Unit: d.Unit, Code: d.Code}
+	for _, m := range d.Methods {
+		label := labelOf(m.Class, m.Method, m.Descriptor)
+		t.Methods = append(t.Methods, hotspots.Method{
+			Method: &jfr.Method{Class: label.Class, Name: label.Name, Descriptor: label.Descriptor}, Label: label,
+			Self: m.Self, Total: m.Total, Samples: m.Samples, Lines: m.Lines, Kinds: m.Kinds,
+		})
+	}
+	for _, th := range d.Threads {
+		row := hotspots.Thread{
+			Thread: &jfr.Thread{JavaID: th.ID, OSID: th.OSID, Name: th.Name, Virtual: th.Virtual}, Group: th.Kind, Count: max(1, th.Threads),
+			Share: th.Share, Samples: th.Samples, Waiting: th.Waiting, CPU: -1, Top: th.Top, Waits: th.Waits,
+		}
+		if th.CPU != nil {
+			row.CPU = *th.CPU
+		}
+		t.Threads = append(t.Threads, row)
+	}
+	var places []hotspots.Place
+	for _, p := range d.Places {
+		places = append(places, hotspots.Place{Label: labelOf(p.Class, p.Method, p.Descriptor), Wait: p.Wait, Threads: p.Threads, Part: p.Share, Samples: p.Samples})
+	}
+	return &hotspots.Result{
+		Table: hotspots.Restored(t, &hotspots.Tree{Methods: d.Tree.Methods, Top: top}, places), Target: cct.Target{PID: d.PID, Command: d.Main, JDK: d.JDK},
+		Recording: d.Recording, Source: d.Source, Limits: d.Limits, Bias: d.Bias, Wall: d.Wall, Notes: d.Notes,
+	}, nil
+}
+
+// labelOf returns a method whose class is written with dots.
+func labelOf(class, name, descriptor string) cct.Method {
+	return cct.Method{Class: strings.ReplaceAll(class, ".", "/"), Name: name, Descriptor: descriptor}
 }
 
 // Proposal is written by `sonde observe --json`. Shares, budget and costs are parts of 1.

@@ -89,13 +89,13 @@ func nodeList(top *cct.Node) []node {
 // ErrNotProfile is the error for JSON that is not a profile written by Sonde.
 var ErrNotProfile = errors.New("this JSON is not a Sonde profile")
 
-// A VersionError reports a profile in a version of the format that this Sonde cannot read.
+// A VersionError reports a file in a version of the format that this Sonde cannot read.
 type VersionError struct {
 	Version, Known int
 }
 
 func (e *VersionError) Error() string {
-	return fmt.Sprintf("the profile has format version %d, and this sonde reads version %d: read it with the sonde that wrote it, or a newer one", e.Version, e.Known)
+	return fmt.Sprintf("the file has format version %d, and this sonde reads version %d: read it with the sonde that wrote it, or a newer one", e.Version, e.Known)
 }
 
 // ReadProfile reads a profile. It checks every index.

@@ -32,7 +32,6 @@ var assets embed.FS
 // scope: at load time, a script may use only what the scripts before it define.
 type page struct {
 	command string   // that writes the page
-	id      string   // of the element with the result
 	layouts []string // in addition to those of all pages; the first one defines the body
 	sheets  []string
 	scripts []string
@@ -54,11 +53,11 @@ func (p page) write(w io.Writer, target cct.Target, document, view any) error {
 	}
 	style, script := join(p.sheets), join(p.scripts)
 	err = template.Must(template.New(commonLayouts[0]).Funcs(functions).ParseFS(assets, paths...)).Execute(w, struct {
-		Command, ID, Title, Policy string
-		Style                      template.CSS
-		Script, Carried            template.JS
-		View                       any
-	}{p.command, p.id, titleOf(target), policy(style, script), template.CSS(style), template.JS(script), template.JS(encoded), view})
+		Command, Title, Policy string
+		Style                  template.CSS
+		Script, Carried        template.JS
+		View                   any
+	}{p.command, titleOf(target), policy(style, script), template.CSS(style), template.JS(script), template.JS(encoded), view})
 	if err != nil {
 		return fmt.Errorf("page: %w", err)
 	}
@@ -90,24 +89,23 @@ func digest(source []byte) string {
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// ErrNoProfile is the error of Embedded for a file that contains no profile.
-var ErrNoProfile = errors.New("the page contains no profile: sonde profile did not write it, or it is incomplete")
+// ErrNoResult is the error of Embedded for a file that contains no result.
+var ErrNoResult = errors.New("the page contains no result: sonde did not write it, or it is incomplete")
 
-// Where a page contains a profile. The JSON contains no end tag because it has no "<".
+// Where a page contains its result. The JSON contains no end tag because it has no "<". Pages of
+// earlier versions name the kind of result in place of "result".
 const (
-	opening = `<script type="application/json" id="profile">`
+	opening = `<script type="application/json" id="`
 	closing = `</script>`
 )
 
-// Embedded returns the JSON of the profile that a page contains.
+// Embedded returns the JSON of the result that a page contains.
 func Embedded(html []byte) ([]byte, error) {
-	_, rest, found := bytes.Cut(html, []byte(opening))
-	if !found {
-		return nil, ErrNoProfile
-	}
+	_, rest, _ := bytes.Cut(html, []byte(opening))
+	_, rest, _ = bytes.Cut(rest, []byte(`">`))
 	encoded, _, found := bytes.Cut(rest, []byte(closing))
 	if !found {
-		return nil, ErrNoProfile
+		return nil, ErrNoResult
 	}
 	return encoded, nil
 }

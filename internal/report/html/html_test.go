@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
+	"github.com/sonde-jvm/sonde/internal/measure/hotspots"
 	"github.com/sonde-jvm/sonde/internal/measure/rootcause"
 	"github.com/sonde-jvm/sonde/internal/measure/trace/tracetest"
 	"github.com/sonde-jvm/sonde/internal/report/document"
@@ -140,7 +141,7 @@ func TestHostileNamesAddNoMarkup(t *testing.T) {
 func TestPageFetchesNothing(t *testing.T) {
 	checkAlone(t, write(t, richProfile()), opening, profilePage)
 	checkAlone(t, writeClimb(t, reporttest.RootCause()), climbOpening, rootCausePage)
-	checkAlone(t, writeTrace(t, tracetest.Sample()), `<script type="application/json" id="trace">`, tracePage)
+	checkAlone(t, writeTrace(t, tracetest.Sample()), climbOpening, tracePage)
 }
 
 // checkAlone finds what a page would fetch, and what its policy would refuse.
@@ -217,8 +218,8 @@ func TestSummaryShowsUntimedMethods(t *testing.T) {
 
 func TestEmbeddedNeedsAPage(t *testing.T) {
 	for _, html := range []string{"", "<html></html>", opening + `{"format":`} {
-		if _, err := Embedded([]byte(html)); !errors.Is(err, ErrNoProfile) {
-			t.Errorf("%q gives %v, want ErrNoProfile", html, err)
+		if _, err := Embedded([]byte(html)); !errors.Is(err, ErrNoResult) {
+			t.Errorf("%q gives %v, want ErrNoResult", html, err)
 		}
 	}
 }
@@ -331,21 +332,22 @@ func sum(n *cct.Node) {
 func bigSamples(t *testing.T) string {
 	t.Helper()
 	p := bigProfile()
-	s := &Samples{Target: p.Target, Began: p.Began, Took: p.Took, About: []string{"123,456 samples by the flight recorder"}, Methods: p.Methods, Bias: "threads were asked at safepoints: a hot method may be a neighbour of the one named"}
-	var add func(n *cct.Node, parent int)
-	add = func(n *cct.Node, parent int) {
-		s.Nodes = append(s.Nodes, SampleNode{Parent: parent, Method: n.Method, Self: n.Self.Nanos, Total: n.Total.Nanos, Kinds: map[string]float64{"compiled": 0.8, "inlined": 0.2}})
-		at := len(s.Nodes) - 1
-		for _, child := range n.Children {
-			add(child, at)
-		}
+	for n := range p.Merged.All() {
+		n.Kinds = map[string]float64{"compiled": 0.8, "inlined": 0.2}
 	}
-	add(p.Merged, -1)
-	var html bytes.Buffer
-	if err := WriteSamples(&html, s); err != nil {
+	return writeHot(t, &hotspots.Result{
+		Table:  hotspots.Restored(hotspots.Table{From: p.Began, To: p.Began.Add(p.Took), Samples: 123_456}, &hotspots.Tree{Methods: p.Methods, Top: p.Merged}, nil),
+		Target: p.Target, Source: "flight recorder", Bias: "threads were asked at safepoints: a hot method may be a neighbour of the one named",
+	})
+}
+
+func writeHot(t *testing.T, r *hotspots.Result) string {
+	t.Helper()
+	var page bytes.Buffer
+	if err := WriteHot(&page, r); err != nil {
 		t.Fatal(err)
 	}
-	return html.String()
+	return page.String()
 }
 
 // bigClimb is the sample with long names.
@@ -364,21 +366,14 @@ func bigClimb() *rootcause.Climb {
 
 func writeSamples(t *testing.T, name string) string {
 	t.Helper()
-	var page bytes.Buffer
-	err := WriteSamples(&page, &Samples{
-		Target: cct.Target{PID: 4711, Command: name, JDK: "17.0.15"}, Began: time.Unix(0, 0).UTC(), Took: 10 * time.Second, About: []string{"500 samples by the kernel", "Java 90 %, kernel 10 %"},
-		Bias: "by " + name, Methods: []cct.Method{{Class: name, Name: "run", Descriptor: "()V"}},
-		Nodes: []SampleNode{{Parent: -1, Method: -1, Total: 1e9}, {Parent: 0, Method: 0, Self: 1e9, Total: 1e9, Kinds: map[string]float64{"compiled": 1}}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return page.String()
+	r := reporttest.HotSpots()
+	r.Target.Command, r.Bias = name, "by "+name
+	return writeHot(t, r)
 }
 
 func TestSamplesPage(t *testing.T) {
 	page := writeSamples(t, "com.acme.Main")
-	for _, part := range []string{"<title>com.acme.Main – hot</title>", "500 samples by the kernel", "Java 90 %, kernel 10 %", `"name":"run"`, `"compiled":1`} {
+	for _, part := range []string{"<title>com.acme.Main – hot</title>", "1,000 samples in 10.0 s by the kernel", "kernel 9.0\u00a0%", `"name":"find"`, `"C2":0.75`, `"lines":[{"line":88,"samples":300,"nanos":3000000000},`} {
 		if !strings.Contains(page, part) {
 			t.Errorf("lacks %q", part)
 		}

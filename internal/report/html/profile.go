@@ -17,7 +17,7 @@ import (
 const summaryRows = 25
 
 var profilePage = page{
-	command: "profile", id: "profile",
+	command: "profile",
 	layouts: []string{"profile.html", "header.html", "measured.html", "summary.html"},
 	sheets:  []string{"base.css", "header.css", "toolbar.css", "flame.css", "tables.css", "measured.css", "print.css"},
 	scripts: []string{

@@ -19,7 +19,7 @@ import (
 // The script only shows tooltips and switches between light and dark; everything else is
 // written by the layouts.
 var rootCausePage = page{
-	command: "walk", id: "climb",
+	command: "walk",
 	layouts: []string{"climb.html", "climbheader.html", "spot.html", "timeline.html", "climbcost.html"},
 	sheets:  []string{"base.css", "header.css", "flame.css", "measured.css", "spot.css", "timeline.css", "climbprint.css"},
 	scripts: []string{"format.js", "dom.js", "place.js", "theme.js", "climb.js"},

@@ -56,7 +56,7 @@ func TestRootCauseToLookAt(t *testing.T) {
 	}
 }
 
-const climbOpening = `<script type="application/json" id="climb">`
+const climbOpening = `<script type="application/json" id="result">`
 
 func TestRootCausePageContainsTheResult(t *testing.T) {
 	for name, c := range map[string]*rootcause.Climb{"shop": reporttest.RootCause(), "hostile": hostileClimb(), "deep": deepClimb(), "empty": {}} {

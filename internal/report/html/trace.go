@@ -14,7 +14,7 @@ import (
 )
 
 var tracePage = page{
-	command: "trace", id: "trace",
+	command: "trace",
 	layouts: []string{"trace.html", "traceheader.html", "tracesummary.html"},
 	sheets:  []string{"base.css", "header.css", "toolbar.css", "flame.css", "measured.css", "trace.css"},
 	scripts: []string{

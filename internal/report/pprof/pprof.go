@@ -55,8 +55,8 @@ func WriteProfile(w io.Writer, p *cct.Profile) error {
 			b.comment(fmt.Sprintf("%s%s: %s", hookComment, p.Methods[q.Method].Key(), text.On(on, p.Took)))
 		}
 	}
-	values := func(n *cct.Node) []int64 {
-		return []int64{callsValue: int64(n.Calls), selfValue: int64(math.Round(n.Self.Nanos))}
+	values := func(n *cct.Node) []lineValue {
+		return []lineValue{{value: []int64{callsValue: int64(n.Calls), selfValue: nanosOf(n.Self.Nanos)}}}
 	}
 	for _, t := range p.Threads {
 		own := &cct.Node{Children: slices.DeleteFunc(slices.Clone(t.Top.Children), func(c *cct.Node) bool { return c.Handed })}
@@ -70,7 +70,8 @@ func WriteProfile(w io.Writer, p *cct.Profile) error {
 	return b.write(w)
 }
 
-// WriteHot writes a sample for each calling context in which a thread was sampled.
+// WriteHot writes a sample for each calling context in which a thread was sampled, and for each line of the
+// innermost method.
 func WriteHot(w io.Writer, r *hotspots.Result) error {
 	tree := r.Tree(r.Wall)
 	kind := "cpu"
@@ -83,11 +84,14 @@ func WriteHot(w io.Writer, r *hotspots.Result) error {
 	b.profile.PeriodType, b.profile.Period = b.profile.SampleType[1], int64(r.Unit)
 	b.comment(text.HotHead(r, 0)...)
 	b.comment(r.Notes...)
-	b.add(tree.Top, nil, nil, func(n *cct.Node) []int64 {
-		if n.Self.Nanos == 0 {
-			return nil
+	b.add(tree.Top, nil, nil, func(n *cct.Node) (values []lineValue) {
+		for _, l := range n.Lines {
+			values = append(values, lineValue{l.Line, []int64{int64(l.Samples), nanosOf(l.Nanos)}})
 		}
-		return []int64{int64(n.Timed), int64(math.Round(n.Self.Nanos))}
+		if len(values) == 0 && n.Self.Nanos > 0 {
+			return []lineValue{{value: []int64{int64(n.Timed), nanosOf(n.Self.Nanos)}}}
+		}
+		return values
 	})
 	return b.write(w)
 }
@@ -96,7 +100,7 @@ func WriteHot(w io.Writer, r *hotspots.Result) error {
 // innermost frame. Hits are samples of the program, divided by the shares of the paths;
 // time is the part of the sampled time that they stand for.
 func WriteRootCause(w io.Writer, c *rootcause.Climb) error {
-	b := newBuilder(c.Target, c.Methods, c.Began, c.Took)
+	b := newBuilder(c.Target, c.Methods, c.Began, cmp.Or(c.Sampled.Over, c.Took)) // values are of the sampled time
 	b.profile.SampleType = []*profile.ValueType{{Type: "hits", Unit: "count"}, {Type: "time", Unit: "nanoseconds"}}
 	b.profile.DefaultSampleType = "time"
 	b.comment("call paths to hot spots")
@@ -106,11 +110,22 @@ func WriteRootCause(w io.Writer, c *rootcause.Climb) error {
 	return b.write(w)
 }
 
+// A lineValue is the value of a sample whose innermost method was at a line; 0 if that is not known.
+type lineValue struct {
+	line  int
+	value []int64
+}
+
+func nanosOf(nanos float64) int64 { return int64(math.Round(nanos)) }
+
 type builder struct {
 	profile *profile.Profile
 	names   []string
+	lines   map[methodLine]*profile.Location
 	handed  *profile.Location // stands between a call and the work that it handed over; nil if there is none yet
 }
+
+type methodLine struct{ method, line int }
 
 // newBuilder begins a profile with a function and a location for each method. The system
 // name is the method as in class files, by which Read identifies it.
@@ -124,11 +139,39 @@ func newBuilder(target cct.Target, methods []cct.Method, began time.Time, took t
 	names := cct.Names(methods)
 	for i, m := range methods {
 		id := uint64(i) + 1
-		function := &profile.Function{ID: id, Name: names[i], SystemName: m.Key(), Filename: m.Class}
+		function := &profile.Function{ID: id, Name: names[i], SystemName: m.Key(), Filename: sourceFile(m.Class)}
 		p.Function = append(p.Function, function)
 		p.Location = append(p.Location, &profile.Location{ID: id, Mapping: mapping, Address: id, Line: []profile.Line{{Function: function}}})
 	}
-	return &builder{profile: p, names: names}
+	return &builder{profile: p, names: names, lines: map[methodLine]*profile.Location{}}
+}
+
+// sourceFile returns the usual source file of a class, so that pprof can show its lines: that of the outermost class.
+func sourceFile(class string) string {
+	outer, _, _ := strings.Cut(class, "$")
+	if outer == "" {
+		return class
+	}
+	return outer + ".java"
+}
+
+// locationOf returns the location of a line of a method.
+func (b *builder) locationOf(method, line int) *profile.Location {
+	if line <= 0 {
+		return b.profile.Location[method]
+	}
+	at := methodLine{method, line}
+	if b.lines[at] == nil {
+		b.lines[at] = b.newLocation(profile.Line{Function: b.profile.Function[method], Line: int64(line)})
+	}
+	return b.lines[at]
+}
+
+func (b *builder) newLocation(line profile.Line) *profile.Location {
+	id := uint64(len(b.profile.Location)) + 1
+	made := &profile.Location{ID: id, Mapping: b.profile.Mapping[0], Address: id, Line: []profile.Line{line}}
+	b.profile.Location = append(b.profile.Location, made)
+	return made
 }
 
 func (b *builder) comment(texts ...string) { b.profile.Comments = append(b.profile.Comments, texts...) }
@@ -142,12 +185,13 @@ func (b *builder) write(w io.Writer) error {
 
 // add adds the nodes below one that have values. path is the calls that lead to it, the outermost
 // first; samples have the innermost first.
-func (b *builder) add(n *cct.Node, path []*profile.Location, label map[string][]string, values func(*cct.Node) []int64) {
+func (b *builder) add(n *cct.Node, path []*profile.Location, label map[string][]string, values func(*cct.Node) []lineValue) {
 	for _, c := range n.Children {
 		here := append(b.pathTo(c, path), b.profile.Location[c.Method]) // overwrites the previous child
-		if value := values(c); value != nil {
+		for _, at := range values(c) {
 			stack := slices.Clone(here)
 			slices.Reverse(stack)
+			stack[0] = b.locationOf(c.Method, at.line)
 			label := label
 			if c.Sampled || c.Split {
 				label = maps.Clone(label)
@@ -159,14 +203,14 @@ func (b *builder) add(n *cct.Node, path []*profile.Location, label map[string][]
 					label[timeLabel] = []string{splitBySamples}
 				}
 			}
-			b.profile.Sample = append(b.profile.Sample, &profile.Sample{Location: stack, Label: label, Value: value})
+			b.profile.Sample = append(b.profile.Sample, &profile.Sample{Location: stack, Label: label, Value: at.value})
 		}
 		b.add(c, here, label, values)
 	}
 }
 
 // addHanded adds the work below a node that was handed to other threads.
-func (b *builder) addHanded(n *cct.Node, path []*profile.Location, values func(*cct.Node) []int64) {
+func (b *builder) addHanded(n *cct.Node, path []*profile.Location, values func(*cct.Node) []lineValue) {
 	for _, c := range n.Children {
 		if c.Handed {
 			b.add(&cct.Node{Children: []*cct.Node{c}}, path, nil, values)
@@ -182,10 +226,9 @@ func (b *builder) pathTo(n *cct.Node, path []*profile.Location) []*profile.Locat
 		return path
 	}
 	if b.handed == nil {
-		id := uint64(len(b.profile.Location)) + 1
-		function := &profile.Function{ID: id, Name: text.HandedFrame, SystemName: text.HandedFrame}
-		b.handed = &profile.Location{ID: id, Mapping: b.profile.Mapping[0], Address: id, Line: []profile.Line{{Function: function}}}
-		b.profile.Function, b.profile.Location = append(b.profile.Function, function), append(b.profile.Location, b.handed)
+		function := &profile.Function{ID: uint64(len(b.profile.Function)) + 1, Name: text.HandedFrame, SystemName: text.HandedFrame}
+		b.profile.Function = append(b.profile.Function, function)
+		b.handed = b.newLocation(profile.Line{Function: function})
 	}
 	return append(path, b.handed)
 }

@@ -2,6 +2,7 @@ package pprof
 
 import (
 	"bytes"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -74,14 +75,21 @@ func TestHotSpots(t *testing.T) {
 			kind, count, nanos = "wall", 1120, 22e9
 		}
 		var gotCount, gotNanos int64
-		leaves := map[string]bool{}
+		leaves, lines := map[string]bool{}, map[int64]int64{}
 		for _, s := range p.Sample {
+			lines[s.Location[0].Line[0].Line] += s.Value[0]
 			gotCount += s.Value[0]
 			gotNanos += s.Value[1]
 			leaves[s.Location[0].Line[0].Function.Name] = true
 		}
 		if p.DefaultSampleType != kind || gotCount != count || gotNanos != nanos {
 			t.Errorf("%s: %d samples, %d ns; want %s, %d, %d", p.DefaultSampleType, gotCount, gotNanos, kind, count, nanos)
+		}
+		if want := map[int64]int64{0: count - 520, 88: 300, 91: 100, 99: 120}; !maps.Equal(lines, want) {
+			t.Errorf("%s: samples by line %v, want %v", kind, lines, want)
+		}
+		if file := p.Function[0].Filename; file != "java/lang/Thread.java" || p.DurationNanos != 10e9 {
+			t.Errorf("the first method is in %s, the duration is %d; want java/lang/Thread.java and 10 s", file, p.DurationNanos)
 		}
 		if !leaves["libc.so.6 memcpy"] || !leaves["com.example.shop.pricing.Tree.find(int)"] || leaves["waits: monitor"] != wall {
 			t.Errorf("leaves %v", leaves)

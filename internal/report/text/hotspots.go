@@ -136,8 +136,8 @@ func hotTexts(rows, all []hotspots.Method) [][]string {
 		self, interval, kind, line := "-", "", "", ""
 		if m.Self.Part > 0 {
 			self, interval, kind = partText(m.Self.Part), intervalText(m.Self), mostOf(m.Kinds)
-			if first := m.Lines[0]; first.Line > 0 {
-				line = strconv.Itoa(first.Line)
+			if len(m.Lines) > 0 && m.Lines[0].Line > 0 {
+				line = strconv.Itoa(m.Lines[0].Line)
 			}
 		}
 		texts = append(texts, []string{self, interval, partText(m.Total.Part), kind, line, names[m.Label]})

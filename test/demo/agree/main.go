@@ -50,7 +50,7 @@ func run(came, customers, profile, trace string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", customers, err)
 	}
-	p, err := report.ReadProfileFile(profile)
+	p, err := report.ReadProfile(profile)
 	if err != nil {
 		return err
 	}

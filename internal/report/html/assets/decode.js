@@ -27,6 +27,7 @@ function decodeTree(list) {
 		const [self, selfLow, selfHigh] = decodeTime(written.self);
 		const [total, totalLow, totalHigh] = decodeTime(written.total);
 		const node = {
+			kinds: written.kinds ?? null, // only samples have kinds
 			method: written.method, calls: written.calls ?? 0, threw: written.threw ?? 0, timed: written.timed ?? 0,
 			self, selfLow, selfHigh, total, totalLow, totalHigh,
 			max: written.maxNanos ?? 0, running: written.running ?? 0, missed: written.missed ?? 0,

@@ -95,7 +95,7 @@ function drawBox(pen, node, tree, left, right, y, view, palette, marks) {
 	pen.globalAlpha = isDimmed ? (palette.dark ? 0.4 : 0.42) : isAbove ? 0.6 : 1;
 	pen.fillStyle = isFound ? palette.foundBox : node.method < 0 ? palette.sunken : palette.boxes[node.method];
 	fillRounded(pen, x, y, width - gap, boxHeight - 1);
-	if (width > 4 && node.method >= 0 && (isUnsure(node) || node.timed === 0 || node.sampled)) {
+	if (width > 4 && node.method >= 0 && !node.kinds && (isUnsure(node) || node.timed === 0 || node.sampled)) {
 		pen.fillStyle = palette.hatch;
 		fillRounded(pen, x, y, width - gap, boxHeight - 1);
 	}

@@ -1,7 +1,7 @@
 // Connects the parts: the tree shown, the search, the tabs and the theme.
 
 function start() {
-	const profile = decodeProfile(JSON.parse(byId("profile").textContent));
+	const profile = decodeProfile(JSON.parse(byId("result").textContent));
 	const { methods } = profile;
 	const tooltip = byId("tooltip");
 	const flame = new Flame(methods, tooltip);

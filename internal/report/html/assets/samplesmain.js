@@ -1,21 +1,17 @@
 // Connects the parts of a flame graph of samples: the tree, the search and the theme.
 
-// decodeSamples links the nodes, which are listed callers before callees.
-function decodeSamples(samples) {
-	const methods = samples.methods.map((method) => ({ ...nameOf(method.class ?? "", method.name), signature: signature(method.descriptor ?? "") }));
-	const nodes = samples.nodes.map(({ method, self, total, kinds }) => ({
-		method, self, selfLow: self, selfHigh: self, total, totalLow: total, totalHigh: total, timed: 1, kinds: kinds ?? {}, children: [],
-	}));
-	samples.nodes.forEach(({ parent, method, kinds }, i) => {
-		if (parent >= 0) nodes[parent].children.push(nodes[i]);
+// decodeSamples reads the tree of hot spots (docs/formats/hot.md).
+function decodeSamples({ methods: list, nodes }) {
+	const methods = list.map((method) => ({ ...nameOf(method.class ?? "", method.name), signature: signature(method.descriptor ?? "") }));
+	for (const { method, kinds } of nodes) {
 		// Code that is not of Java has the colour of its kind.
-		if (method >= 0 && !samples.methods[method].class) methods[method].group ??= `${Object.keys(kinds ?? {})[0] ?? "unknown"}.`;
-	});
-	return { methods, tree: makeTree(nodes[0], "All threads") };
+		if (method >= 0 && !list[method].class) methods[method].group ??= `${Object.keys(kinds ?? {})[0] ?? "unknown"}.`;
+	}
+	return { methods, tree: makeTree(decodeTree(nodes), "All threads") };
 }
 
 function start() {
-	const { methods, tree } = decodeSamples(JSON.parse(byId("samples").textContent));
+	const { methods, tree } = decodeSamples(JSON.parse(byId("result").textContent).tree);
 	const flame = new Flame(methods, byId("tooltip"));
 	wireTheme((isDark) => {
 		const palette = makePalette(methods, isDark);

@@ -10,7 +10,7 @@ function fillTooltip(tooltip, node, tree, methods) {
 	for (const [name, time] of [["Total", node.total], ["Self", node.self]]) {
 		list.append(make("dt", "", name), make("dd", "", share(time / tree.total)), make("dd", "", "≈ " + nanos(time)));
 	}
-	const kinds = Object.entries(node.kinds).sort((a, b) => b[1] - a[1]).map(([kind, part]) => `${kind} ${share(part)}`);
+	const kinds = Object.entries(node.kinds ?? {}).sort((a, b) => b[1] - a[1]).map(([kind, part]) => `${kind} ${share(part)}`);
 	tooltip.replaceChildren(nameElement(method), make("span", "signature", method.signature), list, make("div", "said", make("p", "", kinds.join(", "))));
 }
 
