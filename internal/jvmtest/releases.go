@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -75,6 +76,15 @@ func (j JDK) command(tool string) []string {
 		return []string{j.Tool(tool)}
 	}
 	return []string{"unshare", "--mount", "sh", "-c", mounts + ` && exec chroot "$0" "$@"`, j.Root, j.Tool(tool)}
+}
+
+// commandOfNobody is like command, for the user nobody.
+func (j JDK) commandOfNobody(tool string) []string {
+	if j.Root == "" {
+		return append(slices.Clone(asNobody), j.Tool(tool))
+	}
+	const enter = ` && exec chroot --userspec=+65534:+65534 --groups=+65534 "$0" "$@"`
+	return []string{"unshare", "--mount", "sh", "-c", mounts + enter, j.Root, j.Tool(tool)}
 }
 
 // Visible returns the path by which programs of a JDK find a directory. It copies the directory if

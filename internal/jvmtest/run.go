@@ -94,11 +94,12 @@ func tail(b bytes.Buffer) string {
 
 // A Launch says how to start a program that keeps running.
 type Launch struct {
-	Wrap  []string // a command that runs java, such as "setpriv", "--reuid=1"
-	Args  []string // of java
-	Env   []string // added to the environment
-	Dir   string   // where it runs, "" for here
-	Brief bool     // adds the options Brief
+	Wrap   []string // a command that runs java, such as "setpriv", "--reuid=1"
+	Nobody bool     // runs java as the user nobody, also in a chroot; needs root
+	Args   []string // of java
+	Env    []string // added to the environment
+	Dir    string   // where it runs, "" for here
+	Brief  bool     // adds the options Brief
 }
 
 // Ready is the line a started program prints when tests may begin. It then
@@ -124,7 +125,11 @@ type Running struct {
 // Start starts java and waits for its line Ready. The test's end ends it.
 func Start(t testing.TB, jdk JDK, l Launch) *Running {
 	t.Helper()
-	words := append(slices.Clone(l.Wrap), jdk.command("java")...)
+	command := jdk.command
+	if l.Nobody {
+		command = jdk.commandOfNobody
+	}
+	words := append(slices.Clone(l.Wrap), command("java")...)
 	if l.Brief {
 		words = append(words, Brief...)
 	}
@@ -276,11 +281,13 @@ func OtherNamespaces(t testing.TB, mountOptions string) []string {
 	return wrap
 }
 
+var asNobody = []string{"setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"}
+
 // AsNobody is a command that runs another as the user nobody. Where that is not
 // permitted the test ends here, as a skip that can be seen.
 func AsNobody(t testing.TB) []string {
 	t.Helper()
-	wrap := []string{"setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"}
+	wrap := slices.Clone(asNobody)
 	if out, err := exec.Command(wrap[0], append(wrap[1:], "true")...).CombinedOutput(); err != nil {
 		t.Skipf("NOT TESTED: another user cannot be taken on here (be root): %v %s", err, out)
 	}
