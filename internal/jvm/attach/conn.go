@@ -252,9 +252,10 @@ func agentResult(jar string, result int) string {
 
 // target is a JVM. Tests have another implementation.
 type target interface {
-	// dial opens a connection, or fails with errNoListener.
+	// dial opens a connection, or fails with errNoListener or errBusy.
 	dial() (net.Conn, error)
-	// ask makes the JVM listen, sooner or later. withdraw removes the file that it needs for that.
+	// ask makes the JVM listen, sooner or later. withdraw removes the file that it needs for that. It fails with
+	// errAsked if another process has asked.
 	ask() (withdraw func(), err error)
 	// alive reports whether the process is still running.
 	alive() bool
@@ -263,7 +264,11 @@ type target interface {
 	close()
 }
 
-var errNoListener = errors.New("nothing listens on the attach socket of the JVM")
+var (
+	errNoListener = errors.New("nothing listens on the attach socket of the JVM")
+	errBusy       = errors.New("too many processes attach to the JVM")
+	errAsked      = errors.New("another process attaches to the JVM")
+)
 
 // waitLimit bounds the time that a JVM may take to listen. A JVM in a long pause, or without a processor, needs
 // seconds.
@@ -275,30 +280,37 @@ const (
 	longestPause = 50 * time.Millisecond
 )
 
-// connect opens a connection. It makes the JVM listen if it does not yet. The JVM serves one connection at a
-// time, so the caller must use it at once.
+// connect opens a connection. It makes the JVM listen if it does not yet. A JVM that listens must not be asked:
+// it would print a thread dump into the output of the program. The JVM serves one connection at a time, so the
+// caller must use it at once.
 func connect(ctx context.Context, t target) (net.Conn, error) {
 	conn, err := t.dial()
-	if !errors.Is(err, errNoListener) {
+	if !errors.Is(err, errNoListener) && !errors.Is(err, errBusy) {
 		return conn, err
 	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	withdraw, err := t.ask()
-	if err != nil {
-		return nil, err
-	}
-	defer withdraw()
 	ctx, cancel := context.WithTimeout(ctx, waitLimit)
 	defer cancel()
+	isAsked := false
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if errors.Is(err, errNoListener) && !isAsked {
+			withdraw, err := t.ask()
+			switch {
+			case err == nil:
+				isAsked = true
+				defer withdraw()
+			case !errors.Is(err, errAsked):
+				return nil, err
+			}
+		}
 		if err := process.Pause(ctx, pause); err != nil {
 			return nil, err
 		}
-		conn, err := t.dial()
+		conn, err = t.dial()
 		switch {
-		case !errors.Is(err, errNoListener):
+		case !errors.Is(err, errNoListener) && !errors.Is(err, errBusy):
 			return conn, err
 		case !t.alive():
 			return nil, ErrGone

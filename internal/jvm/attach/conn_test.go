@@ -19,6 +19,7 @@ import (
 // reply's bytes; nil answers nothing, ever.
 type fake struct {
 	refuse int // dials without a listener
+	busy   int // dials that find a full queue, before those
 	dead   bool
 	askErr error
 	answer func(request string) *string
@@ -31,6 +32,10 @@ type fake struct {
 }
 
 func (f *fake) dial() (net.Conn, error) {
+	if f.busy > 0 {
+		f.busy--
+		return nil, errBusy
+	}
 	if f.refuse > 0 {
 		f.refuse--
 		return nil, errNoListener
@@ -81,6 +86,14 @@ func TestOpenAsksOnce(t *testing.T) {
 		if want := min(refuse, 1); f.asked != want || f.withdrawn != want {
 			t.Errorf("after %d refusals: asked %d times, withdrew %d times", refuse, f.asked, f.withdrawn)
 		}
+	}
+}
+
+// TestBusyIsNotAsked: a JVM that listens, with a full queue, must not get a signal.
+func TestBusyIsNotAsked(t *testing.T) {
+	f := &fake{busy: 5, answer: replies("")}
+	if _, err := open(t.Context(), &process.JVM{PID: 42}, f); err != nil || f.asked != 0 {
+		t.Errorf("%v, asked %d times", err, f.asked)
 	}
 }
 

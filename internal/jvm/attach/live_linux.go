@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -90,8 +91,10 @@ func (l *live) dial() (conn net.Conn, err error) {
 	defer func() { _ = file.Close() }() // FileConn has a copy
 	err = asuser.As(l.jvm.Identity(), func() error { return unix.Connect(fd, address) })
 	switch {
-	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ECONNREFUSED), errors.Is(err, unix.EAGAIN):
+	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ECONNREFUSED):
 		return nil, errNoListener
+	case errors.Is(err, unix.EAGAIN): // its queue is full
+		return nil, errBusy
 	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
 		return nil, l.fail(ErrPermission, "this user is not allowed to open its socket; "+l.jvm.Access(), err)
 	case err != nil:
@@ -139,6 +142,14 @@ func (l *live) ask() (withdraw func(), err error) {
 	withdraw, err = l.leaveNote()
 	if err != nil {
 		return nil, err
+	}
+	// Another process may have asked until just now; its file is gone when the JVM listens.
+	if conn, err := l.dial(); !errors.Is(err, errNoListener) {
+		if err == nil {
+			_ = conn.Close()
+		}
+		withdraw()
+		return nil, errAsked
 	}
 	if err := l.mayBeSignalled(); err != nil {
 		withdraw()
@@ -188,8 +199,11 @@ func (l *live) leaveNote() (withdraw func(), err error) {
 	case !errors.Is(err, unix.EEXIST):
 		return nil, l.fail(ErrDisabled, fmt.Sprintf("user %s cannot create a file in its /tmp; check its space and permissions", l.jvm.User), err)
 	}
-	if l.isOwn(name) {
-		return func() {}, nil // of another attach; the JVM accepts it
+	if made, ok := l.isOwn(name); ok {
+		if time.Since(made) < noteAge {
+			return nil, errAsked
+		}
+		return func() {}, nil // of a process that was killed; the JVM accepts it
 	}
 	if l.working != nil {
 		if withdraw, err = l.create(l.working, name); err == nil {
@@ -218,9 +232,13 @@ func (l *live) create(directory *os.File, name string) (remove func(), err error
 	}, nil
 }
 
-// isOwn reports whether a file in /tmp belongs to the JVM's user.
-func (l *live) isOwn(name string) bool {
+// noteAge is how long a process that attaches may take until the JVM listens. Later, its file does not keep others
+// from asking.
+const noteAge = 2 * time.Second
+
+// isOwn reports whether a file in /tmp belongs to the JVM's user, and when it was made.
+func (l *live) isOwn(name string) (made time.Time, ok bool) {
 	var stat unix.Stat_t
 	err := unix.Fstatat(int(l.tmp.Fd()), name, &stat, unix.AT_SYMLINK_NOFOLLOW)
-	return err == nil && stat.Uid == l.jvm.UID && stat.Mode&unix.S_IFMT == unix.S_IFREG
+	return time.Unix(stat.Mtim.Unix()), err == nil && stat.Uid == l.jvm.UID && stat.Mode&unix.S_IFMT == unix.S_IFREG
 }

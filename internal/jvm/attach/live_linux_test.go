@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -436,6 +437,34 @@ func TestAgentsSwitchedOff(t *testing.T) {
 		if err := c.LoadAgent(t.Context(), jar, ""); !errors.Is(err, ErrAgentsOff) {
 			t.Errorf("said by the JVM: %v", err)
 		}
+	})
+}
+
+// TestAttachersTogether: many processes that attach at once ask the JVM to listen only once. It would answer each
+// further signal by a thread dump in the output of the program.
+func TestAttachersTogether(t *testing.T) {
+	onEachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+		jvm := start(t, jdk, nil)
+		var all sync.WaitGroup
+		for range 30 { // more than wait in the queue of the socket
+			all.Go(func() {
+				c, err := Open(t.Context(), jvm.PID)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				defer c.Close()
+				if reply, err := c.Execute(t.Context(), "properties"); err != nil || reply.Code != 0 {
+					t.Errorf("%+v, %v", reply, err)
+				}
+			})
+		}
+		all.Wait()
+		survives(t, jvm, "read ")
+		if strings.Contains(jvm.Stdout(), "thread dump") {
+			t.Errorf("threads were dumped: %s", jvm.Stdout())
+		}
+		noNote(t, jvm.PID, jvm.PID)
 	})
 }
 
