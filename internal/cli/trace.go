@@ -176,7 +176,8 @@ what is called. If there is none for 1 s, everything that could be called gets h
 Methods of the JDK and small methods without calls are not traced. Calls of types of the
 JDK such as Iterator, Runnable and Function are followed into the program's own packages
 (--own), into the project of the method, and where samples have shown them; calls of proxies
-only into own packages. A proxy of an interface has its name: Repository$Proxy12. All hooks
+only into own packages. Methods of libraries are traced where own packages call them; what a
+library calls in itself is not, but the methods of own packages that it calls are. A proxy of an interface has its name: Repository$Proxy12. All hooks
 are removed when --limit transactions are kept, after --duration, or at Ctrl-C.
 
 Each transaction prints a line when it ends:

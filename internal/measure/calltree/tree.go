@@ -99,10 +99,9 @@ type Node struct {
 	// Reflects and Handles say that it makes calls by reflection or by method handles,
 	// whose targets are not in the bytecode.
 	Reflects, Handles bool
+	Parent            *Node   // nil for a root
 	Callees           []*Node // in the order of their first calls
 	Cuts              []Cut
-
-	parent *Node
 }
 
 // A Tree holds what some methods can call.
@@ -138,7 +137,7 @@ type Limits struct {
 	// Follow reports whether a call of one method may reach another; nil for all that the bytecode allows.
 	Follow func(caller classfile.MethodRef, call Via, callee classfile.MethodRef) bool
 	// Open reports whether the tree has what a method calls that is not a root; nil for all methods.
-	Open func(classfile.MethodRef) bool
+	Open func(*Node) bool
 }
 
 // DefaultLimits returns limits for a tree that a person can read.
@@ -247,7 +246,7 @@ func (w *World) Tree(roots []classfile.MethodRef, limits Limits) *Tree {
 // node returns the node of a method, with what is known from the loaded classes.
 func (g *growth) node(m classfile.MethodRef, parent *Node) *Node {
 	g.tree.Nodes++
-	n := &Node{MethodRef: m, parent: parent}
+	n := &Node{MethodRef: m, Parent: parent}
 	if parent != nil {
 		n.Level = parent.Level + 1
 	}
@@ -276,7 +275,7 @@ func (g *growth) node(m classfile.MethodRef, parent *Node) *Node {
 
 // stop returns why a method is not followed.
 func (g *growth) stop(n *Node) Stop {
-	for p := n.parent; p != nil; p = p.parent {
+	for p := n.Parent; p != nil; p = p.Parent {
 		if p.MethodRef == n.MethodRef {
 			return Recursive
 		}
@@ -290,7 +289,7 @@ func (g *growth) stop(n *Node) Stop {
 		return Elsewhere
 	case n.Level >= g.limits.Levels:
 		return Deepest
-	case n.Level > 0 && g.limits.Open != nil && !g.limits.Open(n.MethodRef):
+	case n.Level > 0 && g.limits.Open != nil && !g.limits.Open(n):
 		return Closed
 	}
 	return Followed

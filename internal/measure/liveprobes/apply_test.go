@@ -183,6 +183,22 @@ func TestWideCalls(t *testing.T) {
 	}
 }
 
+// TestInsideLibraries checks that methods of libraries are traced where the program calls them, and the program's
+// own methods wherever libraries call them back.
+func TestInsideLibraries(t *testing.T) {
+	outer, inner := []string{"far/Engine.run", "pages/Job.work"}, []string{"far/Engine.inner", "far/Engine.run", "pages/Job.work"}
+	for own, want := range map[string][]string{"pages": outer, "far": inner} {
+		f := newFake(t)
+		w := newProbes(f, theLibrary(f.image), newShared(), Options{Own: ownpackages.Given([]string{own})})
+		p := probeOf("job", "pages.Job.submit")
+		p.Level, p.Levels = probeset.Trace, 3
+		apply(t, w, &probeset.Set{Probes: []probeset.Probe{p}})
+		if got := f.with(insideKey); !slices.Equal(got, want) {
+			t.Errorf("own %s: %q, want %q", own, got, want)
+		}
+	}
+}
+
 // TestConstructorsOfLibraries checks that they are not traced; those of the program are.
 func TestConstructorsOfLibraries(t *testing.T) {
 	for own, want := range map[string]bool{"shop": true, "pages": false} {

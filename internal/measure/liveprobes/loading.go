@@ -89,7 +89,9 @@ func (w *Probes) loadInside(p *plan, class *universe.Class) (made []*probes.Spot
 		if left < 0 {
 			continue
 		}
-		w.expectCalls(p, m, left-1)
+		if !w.isForeign(p, class.Name) {
+			w.expectCalls(p, m, left-1)
+		}
 		if p.insides >= mostInside || p.Hooked[m.MethodRef] || m.Name == "<clinit>" || !w.isWorth(p, m) {
 			continue
 		}

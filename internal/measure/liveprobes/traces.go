@@ -43,7 +43,7 @@ func (w *Probes) traceLimits(p *plan, levels int) calltree.Limits {
 		return !isWide(call.Declared.Class) || w.options.Seen[Call{caller, callee}]
 	}
 	if w.isLazy {
-		limits.Open = func(m classfile.MethodRef) bool { return w.called[m] }
+		limits.Open = func(n *calltree.Node) bool { return w.called[n.MethodRef] || w.isInternal(p, n) }
 	}
 	return limits
 }
@@ -63,6 +63,17 @@ func isWide(class string) bool { return callgraph.HasPrefix(class, wideTypes) }
 // isOwn reports whether a class is the program's own, or of the project of a traced method.
 func (w *Probes) isOwn(p *plan, class string) bool {
 	return p.projects[callgraph.Project(class)] || w.Own().Has(class)
+}
+
+// isInternal reports whether a library calls a method of a library. Such methods have no hooks: they are many, and the
+// program's own methods are what its users know. They are followed for those that libraries call back.
+func (w *Probes) isInternal(p *plan, n *calltree.Node) bool {
+	return n.Parent != nil && w.isForeign(p, n.Class) && w.isForeign(p, n.Parent.Class)
+}
+
+// isForeign reports whether a class is of a library, and not of the project of a traced method.
+func (w *Probes) isForeign(p *plan, class string) bool {
+	return w.isOfLibrary(class) && !w.isOwn(p, class)
 }
 
 func traceLevels(p *probes.Probe) int { return cmp.Or(p.Levels, defaultLevels) }
@@ -126,6 +137,9 @@ func (w *Probes) addTrace(p *plan, probe *probes.Probe, tree *calltree.Tree, isO
 		id := n.MethodRef
 		if n.Stop == calltree.Closed {
 			p.closed[id] = true
+		}
+		if w.isInternal(p, n) {
+			return
 		}
 		p.bodiless = p.bodiless || n.Bytes == 0 && !n.JDK && slices.ContainsFunc(n.Via, func(v calltree.Via) bool { return v.Kind == callgraph.Interface })
 		left := traceLevels(probe) - n.Level
