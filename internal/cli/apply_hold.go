@@ -61,8 +61,8 @@ func (r *applyRun) enterSet(ctx context.Context, jvm *process.JVM) error {
 	r.pace.Rest(ctx)
 	holder, report, err := handover.Hold(ctx, r.session, r.set, handover.HolderOptions{
 		Command: r.commandLine(), Notice: r.remark, Explain: unfit, Notes: reportNotes,
-		Ended: func(probe string, why liveprobes.Ending) {
-			r.screen.say("probe %s has ended: %s", probe, endingText(why))
+		Ended: func(e liveprobes.End) {
+			r.screen.say("probe %s has ended: %s", e.Probe, endingText(e.Why))
 		},
 		Changed: func(changes int) {
 			r.screen.say("another sonde apply has changed the probe set: %s", format.Count(changes, "change", "changes"))
@@ -432,8 +432,22 @@ func (l *applyLook) remarks() []string {
 	if slices.ContainsFunc(l.Probes, func(row handover.Running) bool { return row.LowerBound }) {
 		lines = append(lines, lowerBoundNote)
 	}
+	lines = append(lines, excessNotes(l.Probes)...)
 	lines = append(lines, arenaNotes(0, l.Dropped)...)
 	return append(lines, contextNotes(l.ContextsLost, l.Ambiguous)...)
+}
+
+// excessNotes says why probes have measured more calls than their limit.
+func excessNotes(rows []handover.Running) (notes []string) {
+	for i := range rows {
+		row := &rows[i]
+		if row.Excess == 0 || i > 0 && rows[i-1].Name == row.Name {
+			continue
+		}
+		notes = append(notes, fmt.Sprintf("probe %s has measured %s, %s more than calls: %d, because Sonde compares them every %v and calls go on until the hooks are off",
+			row.Name, format.Count(int(row.Limit+row.Excess), "call", "calls"), format.Grouped(row.Excess), row.Limit, liveprobes.PollEvery))
+	}
+	return notes
 }
 
 var (
@@ -489,7 +503,7 @@ func (r *applyRun) describe(look *applyLook) document.Applied {
 	d.Weavings, d.Kept, d.NotChosen, d.OnlyCounted = r.session.Weavings(), len(r.kept), r.traces.Rings.Discarded, r.traces.Rings.Dropped
 	if d.Final {
 		d.LeftAlone = document.NewLeft(r.concerned())
-		d.Remarks = r.remarksWith(nil)
+		d.Remarks = r.remarksWith(excessNotes(d.Probes))
 	}
 	return d
 }

@@ -98,10 +98,11 @@ func TestApplyLines(t *testing.T) {
 	set := &probeset.Set{Probes: []probeset.Probe{{Name: "pay", Level: probeset.Time}}}
 	look := &applyLook{Applied: document.Applied{PID: 4711, Probes: handover.Rows(sampleResults(), set), Threads: 3, Dropped: 1, Ambiguous: 2}, elapsed: 2 * time.Second}
 	look.calls, look.atLeast = sampleResults().Calls()
-	look.Probes[2].Ended = string(liveprobes.EndedByTime)
+	look.Probes[2].Ended, look.Probes[2].Limit, look.Probes[2].Excess = string(liveprobes.EndedByCalls), 3, 4
 	look.Probes[2].Level = ""
 	want := []string{
 		"process 4711, 2.00 s: 2 probes, 101 calls, 3 threads",
+		"probe gone has measured 7 calls, 4 more than calls: 3, because Sonde compares them every 20ms and calls go on until the hooks are off",
 		"1 call was not counted: the arena had no room",
 		"2 tasks were submitted twice before starting: their context is unknown",
 		"",
@@ -110,8 +111,8 @@ func TestApplyLines(t *testing.T) {
 		"    4        0  300 ns  768 ns      1          4  time   pay    a.B.c  tier=gold",
 		"    7        0       -       -      0          0  ended  gone   everywhere",
 	}
-	have := look.liveLines(100, 24)
-	if !reflect.DeepEqual(have[:6], want[:6]) || len(have) != len(want) || have[7] != want[7] {
+	have := look.liveLines(150, 24)
+	if !reflect.DeepEqual(have[:7], want[:7]) || len(have) != len(want) || have[8] != want[8] {
 		t.Errorf("have\n%s\nwant\n%s", strings.Join(have, "\n"), strings.Join(want, "\n"))
 	}
 	for _, size := range [][2]int{{80, 24}, {40, 10}, {20, 3}, {1, 1}} {

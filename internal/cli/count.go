@@ -89,7 +89,7 @@ func newCount(s streams) *cobra.Command {
 	flags.Var(number(&c.top, 0, 0, 0), "top", "show at most `N` methods; 0 shows all")
 	flags.Var(span(&c.interval, time.Second, leastInterval, 0), "interval", intervalUsage)
 	flags.VarP(length(&c.duration, 0, 0, 0), "duration", "d", "end after this time; 0 continues until Ctrl-C")
-	flags.Uint64Var(&c.calls, "calls", 0, "end after `N` calls in total")
+	flags.Uint64Var(&c.calls, "calls", 0, "end after `N` calls in total, or a few more: calls are compared every 20 ms")
 	flags.BoolVar(&c.json, "json", false, "write JSON")
 	c.contexts.register(command)
 	c.targetFlags.register(flags)

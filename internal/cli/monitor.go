@@ -74,7 +74,7 @@ func newMonitor(s streams) *cobra.Command {
 	flags.Var(span(&c.interval, time.Second, leastInterval, 0), "interval", "length of each reporting interval")
 	flags.Var(span(&c.stall, time.Second, positive, 0), "stall", "report calls that run for longer than this as stalled")
 	flags.VarP(length(&c.duration, 0, 0, 0), "duration", "d", "end after this time; 0 continues until Ctrl-C")
-	flags.Uint64Var(&c.calls, "calls", 0, "end after `N` calls in total")
+	flags.Uint64Var(&c.calls, "calls", 0, "end after `N` calls in total, or a few more: calls are compared every 20 ms")
 	flags.Var(number(&c.sample, 1, 1, mostPeriod), "sample", "time one call in `N`, chosen at random")
 	flags.Var(oneOf(&c.by, byPattern, byPattern, byMethod), "by", "one row per pattern or per method")
 	flags.Var(oneOf(&c.sort, "calls", monitorOrderNames()...), "sort", "calls, errors, mean, p99, running or name")

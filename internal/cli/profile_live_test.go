@@ -113,6 +113,37 @@ func TestProfileStart(t *testing.T) {
 	}
 }
 
+// TestLambdasAreRoots: the class of a lambda or method reference cannot have a hook, so what it calls is the root.
+func TestLambdasAreRoots(t *testing.T) {
+	t.Parallel()
+	for _, jdk := range jvmtest.JDKs(t) {
+		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
+			t.Parallel()
+			classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{filepath.Join("testdata", "started", "Referenced.java")}})
+			file := filepath.Join(t.TempDir(), "result.json")
+			code, out, stderr := sonde(t, "profile", "--start", "--root", "started.**.run()", "--wait", "10s", "-o", file, "--", jdk.Tool("java"), "-cp", classes, "started.Referenced")
+			if code != exitOK || out != "1\n2\n3\n" {
+				t.Fatalf("exit code %d, the program said %q: %s", code, out, stderr)
+			}
+			got, err := report.ReadProfileFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var roots []string
+			for _, root := range got.Merged.Children {
+				roots = append(roots, fmt.Sprintf("%s %d", got.Methods[root.Method].Name, root.Calls))
+			}
+			slices.Sort(roots)
+			if want := []string{"lambda$main$0 1", "run 1", "work 1"}; !slices.Equal(roots, want) {
+				t.Errorf("roots with calls are %q, want %q", roots, want)
+			}
+			if want := "started.Referenced.work for started.Referenced$$Lambda.run"; !strings.Contains(strings.Join(got.Notes, "\n"), want) {
+				t.Errorf("the notes %q do not have %q", got.Notes, want)
+			}
+		})
+	}
+}
+
 // profileCounts returns the counts of a result in the form that fixtures print.
 func profileCounts(p *cct.Profile) live.Counts {
 	counts := make(live.Counts)

@@ -198,6 +198,77 @@ func (g *Graph) FindIn(class string, match func(classfile.MethodRef) bool) []cla
 	})
 }
 
+// LambdaClass ends the names that the JVM gives to the classes of lambdas and method references, before
+// numbers: com/acme/Shop$$Lambda.
+const LambdaClass = "$$Lambda"
+
+// A MadeMethod is a method of a class that the JVM makes for a lambda or method reference, and the method that
+// it calls. Such a class has no file, and cannot be changed.
+type MadeMethod struct {
+	Made classfile.MethodRef // its class is named as LambdaClass says
+	Body classfile.MethodRef
+}
+
+// Lambdas returns the lambdas and method references of mirrored classes that are not skipped, where the
+// made method matches and only one method can be its body.
+func (g *Graph) Lambdas(match func(classfile.MethodRef) bool) (found []MadeMethod) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for id := range g.hierarchy.classes {
+		found = append(found, g.hierarchy.lambdasOf(classID(id), match)...)
+	}
+	return found
+}
+
+// LambdasIn returns the lambdas and method references of one class: see Lambdas.
+func (g *Graph) LambdasIn(class string, match func(classfile.MethodRef) bool) []MadeMethod {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	id, ok := g.hierarchy.classIDs[class]
+	if !ok {
+		return nil
+	}
+	return g.hierarchy.lambdasOf(id, match)
+}
+
+func (h *hierarchy) lambdasOf(maker classID, match func(classfile.MethodRef) bool) (found []MadeMethod) {
+	if h.classes[maker].skipped {
+		return nil
+	}
+	for _, made := range h.classes[maker].lambdas {
+		for _, declared := range h.classes[made].methods {
+			ref := h.named(declared.id)
+			ref.Class = h.classes[maker].name + LambdaClass
+			if !match(ref) {
+				continue
+			}
+			if body, ok := h.bodyOf(declared.id); ok {
+				found = append(found, MadeMethod{ref, h.named(body)})
+			}
+		}
+	}
+	return found
+}
+
+// bodyOf returns the one method with code that a method of a lambda calls.
+func (h *hierarchy) bodyOf(made methodID) (body methodID, ok bool) {
+	bodies := make(map[methodID]bool)
+	for _, id := range h.methods[made].calls {
+		if h.calls[id].kind == initialize {
+			continue
+		}
+		h.targets(&h.calls[id], func(target methodID) bool {
+			m := &h.methods[target]
+			if owner := &h.classes[m.class]; owner.lambda || owner.skipped || m.code {
+				bodies[target] = m.code && !owner.skipped
+				body = target
+			}
+			return len(bodies) < 2
+		})
+	}
+	return body, len(bodies) == 1 && bodies[body]
+}
+
 // Expand returns what becomes callable by the bodies of methods. The methods themselves
 // count as callable from now on, and are not returned. Methods that are not mirrored are
 // ignored. Expanding a method of a skipped class lets it call back.

@@ -32,7 +32,8 @@ type class struct {
 	supers   []classID // superclass and interfaces of all versions
 	subs     []classID // the inverse
 	methods  []declared
-	outward  []callID // of a skipped class: calls of classes that are not skipped
+	lambdas  []classID // the classes that stand for its lambdas
+	outward  []callID  // of a skipped class: calls of classes that are not skipped
 }
 
 func (c *class) mirrored() bool { return len(c.versions) > 0 }
@@ -273,7 +274,9 @@ func (h *hierarchy) commit(d *draft) []change {
 		l := &d.lambdas[i]
 		if key := fmt.Sprint(l.supers, l.sigs, l.calls); !h.lambdas[key] {
 			h.lambdas[key] = true
-			changes = append(changes, change{class: h.addLambda(d.class, l, len(h.lambdas))})
+			made := h.addLambda(d.class, l, len(h.lambdas))
+			h.classes[d.class].lambdas = append(h.classes[d.class].lambdas, made)
+			changes = append(changes, change{class: made})
 		}
 	}
 	for _, c := range changes {

@@ -228,3 +228,30 @@ func TestSkippedClassesOfTheProgram(t *testing.T) {
 		}
 	}
 }
+
+// TestLambdas: the class that the JVM makes for a lambda or method reference stands for the method that it calls,
+// unless that may be one of several.
+func TestLambdas(t *testing.T) {
+	jdk := jvmtest.Need(t, 17)
+	files := written(t, `class A implements Runnable {
+		Runnable reference() { return this::work; }
+		Runnable lambda() { return () -> { }; }
+		Runnable open(A a) { return a::run; }
+		java.util.concurrent.Callable<String> call() { return () -> ""; }
+		private void work() { }
+		public void run() { }
+	}
+	class B extends A { public void run() { } }`)[0]
+	g := mirror(t, base(t, jdk), files)
+	var got []string
+	for _, m := range g.Lambdas(func(m classfile.MethodRef) bool { return m.Name == "run" && m.Class == "r0/A$$Lambda" }) {
+		got = append(got, m.Body.String())
+	}
+	slices.Sort(got)
+	if want := []string{"r0.A.lambda$lambda$0()V", "r0.A.work()V"}; !slices.Equal(got, want) {
+		t.Errorf("bodies are %q, want %q", got, want)
+	}
+	if in := g.LambdasIn("r0/B", func(classfile.MethodRef) bool { return true }); len(in) > 0 {
+		t.Errorf("r0.B has %v, want no lambda", in)
+	}
+}

@@ -31,7 +31,7 @@ type Holder struct {
 	depart context.CancelFunc // ends stays
 
 	state sync.Mutex
-	ended map[string]liveprobes.Ending // by probe, under state
+	ended map[string]liveprobes.End // by probe, under state
 }
 
 // HolderOptions are the callbacks of a holder, all of which are required. They may be
@@ -40,7 +40,7 @@ type HolderOptions struct {
 	Command string // for the status
 
 	Notice  func(text string)                                // something the user should read
-	Ended   func(probe string, why liveprobes.Ending)        // a probe has ended
+	Ended   func(liveprobes.End)                             // a probe has ended
 	Changed func(changes int)                                // another command has changed the set
 	Explain func(err error) error                            // words an error of applying a set
 	Notes   func(report *liveprobes.Report) (notes []string) // for a command whose set was applied
@@ -48,7 +48,7 @@ type HolderOptions struct {
 
 // Hold applies a set to the JVM of a session.
 func Hold(ctx context.Context, s *session.Look, set *probeset.Set, o HolderOptions) (*Holder, *liveprobes.Report, error) {
-	h := &Holder{options: o, ended: make(map[string]liveprobes.Ending)}
+	h := &Holder{options: o, ended: make(map[string]liveprobes.End)}
 	h.Probes = liveprobes.New(s, liveprobes.Options{Flags: arena.Spreads, Notice: o.Notice, Ended: h.probeEnded})
 	report, err := h.Probes.Apply(ctx, set)
 	h.Began = time.Now()
@@ -61,11 +61,11 @@ func Hold(ctx context.Context, s *session.Look, set *probeset.Set, o HolderOptio
 	return h, report, nil
 }
 
-func (h *Holder) probeEnded(probe string, why liveprobes.Ending) {
+func (h *Holder) probeEnded(e liveprobes.End) {
 	h.state.Lock()
-	h.ended[probe] = why
+	h.ended[e.Probe] = e
 	h.state.Unlock()
-	h.options.Ended(probe, why)
+	h.options.Ended(e)
 	h.finished.Store(true)
 }
 
@@ -122,7 +122,8 @@ func (h *Holder) Rows(results *liveprobes.Results, since time.Duration, before m
 	rows := Rows(results, set)
 	for i := range rows {
 		row := &rows[i]
-		row.Ended = string(ended[row.Name])
+		end := ended[row.Name]
+		row.Ended, row.Limit, row.Excess = string(end.Why), end.Limit, end.Calls-min(end.Calls, end.Limit)
 		if calls := before[row.Key()]; since > 0 {
 			row.PerSecond = float64(row.Calls-min(calls, row.Calls)) / since.Seconds()
 		}

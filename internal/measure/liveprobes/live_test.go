@@ -26,7 +26,7 @@ type shop struct {
 	session *session.Look
 	watch   *liveprobes.Probes
 	looks   session.Sessions
-	ended   chan liveprobes.Ending
+	ended   chan liveprobes.End
 
 	lock    sync.Mutex
 	notices []string
@@ -39,14 +39,14 @@ func openShop(t *testing.T, jdk jvmtest.JDK) *shop {
 		t.Fatal(err)
 	}
 	dir := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: sources, Flags: []string{"--release", "17", "-g", "-Xlint:none"}})
-	s := &shop{t: t, ended: make(chan liveprobes.Ending, 1)}
+	s := &shop{t: t, ended: make(chan liveprobes.End, 1)}
 	s.Running = jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: []string{"-cp", dir, "shop.Main"}})
 	s.do("web 3", "done web 3")
 	if s.session, err = session.Open(t.Context(), s.PID, session.Settings{Command: "a test", In: &s.looks}); err != nil {
 		t.Fatal(err)
 	}
 	s.watch = liveprobes.New(s.session, liveprobes.Options{
-		Flags: arena.Spreads, Ended: func(_ string, why liveprobes.Ending) { s.ended <- why },
+		Flags: arena.Spreads, Ended: func(e liveprobes.End) { s.ended <- e },
 		Notice: func(text string) {
 			s.lock.Lock()
 			defer s.lock.Unlock()
@@ -209,17 +209,18 @@ func TestProbesAreApplied(t *testing.T) {
 			}
 			s.do("web 10", "done web 10")
 			s.expect("gold", "shop/Pay.charge", 20, 10)
-			if why := <-s.ended; why != liveprobes.EndedByCalls {
-				t.Error(why)
+			ended := <-s.ended
+			if ended.Probe != "few" || ended.Why != liveprobes.EndedByCalls || ended.Limit != 30 || ended.Calls < 30 || ended.Calls > 40 {
+				t.Errorf("%+v, want the end of few after 30 to 40 calls, with a limit of 30", ended)
 			}
-			s.expect("few", "shop/Web.handle", 40, 0)
+			s.expect("few", "shop/Web.handle", ended.Calls, 0)
 			if report := s.apply(&probeset.Set{Probes: []probeset.Probe{s.watch.Set().Probes[0]}}); report.Installation != nil || report.Woven+report.Removed != 0 {
 				t.Errorf("%+v", report)
 			}
 			s.do("vip 7", "done vip 7 asked 7") // what asks is the program, and nobody else
 			s.do("web 10", "done web 10")
 			s.expect("gold", "shop/Pay.charge", 20, 10)
-			s.expect("few", "shop/Web.handle", 40, 0)
+			s.expect("few", "shop/Web.handle", ended.Calls, 0)
 			s.lock.Lock()
 			defer s.lock.Unlock()
 			if len(s.notices) != 2 || !strings.Contains(s.notices[0], "class shop.Vip was loaded") {

@@ -49,7 +49,7 @@ type Options struct {
 	Notice func(string)
 	// Ended is called when a probe has ended by time or calls; may be nil. It must not
 	// call Probes.
-	Ended func(probe string, why Ending)
+	Ended func(End)
 }
 
 // A Call is a call of one method by another.
@@ -244,9 +244,9 @@ func (w *Probes) notice(text string) {
 	}
 }
 
-// pollEvery is the interval at which Run reads labels and checks for ends. It reads the
+// PollEvery is the interval at which Run reads labels and checks for ends. It reads the
 // arena and sends no request to the JVM.
-const pollEvery = 20 * time.Millisecond
+const PollEvery = 20 * time.Millisecond
 
 // Start calls Run in a goroutine until stop is called, which waits for its end.
 func (w *Probes) Start(failed func(error)) (stop func()) {
@@ -267,7 +267,7 @@ func (w *Probes) Start(failed func(error)) (stop func()) {
 // Run reads the meaning of labels and ends probes by time and calls, until the context
 // ends.
 func (w *Probes) Run(ctx context.Context) error {
-	ticker := time.NewTicker(pollEvery)
+	ticker := time.NewTicker(PollEvery)
 	defer ticker.Stop()
 	for {
 		select {
@@ -277,6 +277,9 @@ func (w *Probes) Run(ctx context.Context) error {
 			w.lock.Lock()
 			w.hear()
 			due := w.due(now)
+			for _, e := range due {
+				w.switchOff(w.spotsOf(e.Probe)) // removing hooks takes longer
+			}
 			w.lock.Unlock()
 			if err := w.weavePending(ctx); err != nil {
 				if ctx.Err() != nil {
@@ -285,7 +288,7 @@ func (w *Probes) Run(ctx context.Context) error {
 				return err
 			}
 			for _, e := range due {
-				err := w.End(ctx, e.probe)
+				err := w.End(ctx, e.Probe)
 				if errors.Is(err, errNoProbe) {
 					continue // it was removed in the meantime
 				}
@@ -293,10 +296,13 @@ func (w *Probes) Run(ctx context.Context) error {
 					if ctx.Err() != nil {
 						return nil
 					}
-					return fmt.Errorf("ending probe %s: %w", e.probe, err)
+					return fmt.Errorf("ending probe %s: %w", e.Probe, err)
 				}
 				if w.options.Ended != nil {
-					w.options.Ended(e.probe, e.why)
+					w.lock.Lock()
+					e.Calls = w.callsOf(e.Probe) - w.began[e.Probe].calls
+					w.lock.Unlock()
+					w.options.Ended(e)
 				}
 			}
 		}
@@ -316,20 +322,24 @@ func (w *Probes) weavePending(ctx context.Context) error {
 	return nil
 }
 
-// An end is a probe that has reached its end.
-type end struct {
-	probe string
-	why   Ending
+// An End is a probe that has reached its end.
+type End struct {
+	Probe string
+	Why   Ending
+	// Calls is how many calls it has measured; Limit is after how many it was to end, 0 for no limit.
+	// There can be more calls than that: those until the limit was noticed and the hooks were off.
+	Calls, Limit uint64
 }
 
 // due returns the probes that have reached their end. The lock is held.
-func (w *Probes) due(now time.Time) (ends []end) {
+func (w *Probes) due(now time.Time) (ends []End) {
 	if w.set == nil {
 		return nil
 	}
 	for i := range w.set.Probes {
-		if why := w.reached(&w.set.Probes[i], now); why != "" {
-			ends = append(ends, end{w.set.Probes[i].Name, why})
+		p := &w.set.Probes[i]
+		if why := w.reached(p, now); why != "" {
+			ends = append(ends, End{Probe: p.Name, Why: why, Limit: p.Calls})
 		}
 	}
 	return ends
@@ -344,6 +354,17 @@ func (w *Probes) reached(p *probeset.Probe, now time.Time) Ending {
 		return EndedByCalls
 	}
 	return ""
+}
+
+// spotsOf returns the ids of the spots of a probe, without those of its traces. The lock is held.
+func (w *Probes) spotsOf(probe string) (ids []uint32) {
+	for _, s := range w.applied {
+		id := w.target.SpotID(s)
+		if name, is := w.names[id]; is && name.Probe == probe && !name.Inside {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 // SetLevel changes the level of a probe. Hooks that are woven already are only switched.

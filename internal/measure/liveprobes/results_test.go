@@ -91,10 +91,10 @@ func TestEnds(t *testing.T) {
 		t.Errorf("%v", due)
 	}
 	f.sum.Methods[f.SpotID(f.spot(t, "shop/Pay.charge", "probe|calls"))] = &arena.Totals{Calls: 15}
-	if due := w.due(now); len(due) != 1 || due[0] != (end{"calls", EndedByCalls}) {
+	if due := w.due(now); len(due) != 1 || due[0] != (End{Probe: "calls", Why: EndedByCalls, Limit: 10}) {
 		t.Errorf("%v", due)
 	}
-	if due := w.due(now.Add(time.Hour)); len(due) != 2 || due[1] != (end{"time", EndedByTime}) {
+	if due := w.due(now.Add(time.Hour)); len(due) != 2 || due[1] != (End{Probe: "time", Why: EndedByTime}) {
 		t.Errorf("%v", due)
 	}
 }

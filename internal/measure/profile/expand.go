@@ -155,6 +155,13 @@ func (r *run) loading(class string, file []byte) session.Request {
 		r.roots[m] = true
 		request.Hooks = append(request.Hooks, r.hook(m))
 	}
+	for _, body := range r.addLambdas(r.graph.LambdasIn(class, r.patterns.Match)) {
+		if body.Class == class {
+			request.Hooks = append(request.Hooks, r.hook(body))
+		} else {
+			r.pending = append(r.pending, body)
+		}
+	}
 	if r.reflects { // reflection may initialise it
 		for _, m := range r.graph.Reflected(classfile.MethodRef{Class: class, Name: "<clinit>", Descriptor: "()V"}) {
 			if m.Class == class {
@@ -176,6 +183,26 @@ func (r *run) loading(class string, file []byte) session.Request {
 		request.Hooks = append(request.Hooks, r.hook(m))
 	}
 	return request
+}
+
+// addLambdas makes the bodies of lambdas and method references that match roots, and that are no roots yet, roots, and returns
+// them: the classes of the lambdas themselves cannot have hooks. The lock is held.
+func (r *run) addLambdas(lambdas []callgraph.MadeMethod) (fresh []classfile.MethodRef) {
+	for _, l := range lambdas {
+		if !r.roots[l.Body] {
+			r.roots[l.Body] = true
+			r.lambdas[l.Body] = l.Made
+			fresh = append(fresh, l.Body)
+		}
+	}
+	return fresh
+}
+
+// isRoot reports whether stacks below a method are part of the profile.
+func (r *run) isRoot(m classfile.MethodRef) bool {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	return r.roots[m] || r.patterns.Match(m) && !strings.Contains(m.Class, callgraph.LambdaClass)
 }
 
 // expandLoading expands methods of a class that is loading, as far as that leads to

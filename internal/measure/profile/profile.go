@@ -136,11 +136,12 @@ type run struct {
 	// load use as well. It is not held while hooks go in or out.
 	lock       sync.Mutex
 	roots      map[classfile.MethodRef]bool
-	expanded   map[classfile.MethodRef]bool // whose callees have hooks
-	pending    []classfile.MethodRef        // became callable when a class loaded; their own class was loaded before
-	due        []classfile.MethodRef        // likewise, and first calls wait for their hooks
-	unhookable map[string]string            // classes that cannot have hooks, and why
-	asked      map[string]bool              // classes that were looked for in the library
+	lambdas    map[classfile.MethodRef]classfile.MethodRef // roots that are bodies of lambdas, with the method that matches
+	expanded   map[classfile.MethodRef]bool                // whose callees have hooks
+	pending    []classfile.MethodRef                       // became callable when a class loaded; their own class was loaded before
+	due        []classfile.MethodRef                       // likewise, and first calls wait for their hooks
+	unhookable map[string]string                           // classes that cannot have hooks, and why
+	asked      map[string]bool                             // classes that were looked for in the library
 	mirrored   int
 	natives    map[uint32]bool // ids of native methods
 	reflects   bool            // a method that was expanded uses reflection
@@ -161,7 +162,7 @@ func newRun(o Options) (*run, error) {
 	}
 	r := &run{
 		Options: o, patterns: patterns, skip: skip, graph: callgraph.New(callgraph.Settings{Skip: skip.class}), ledger: ledger{hookedAt: make(map[uint32]int64)},
-		roots: make(map[classfile.MethodRef]bool), expanded: make(map[classfile.MethodRef]bool),
+		roots: make(map[classfile.MethodRef]bool), lambdas: make(map[classfile.MethodRef]classfile.MethodRef), expanded: make(map[classfile.MethodRef]bool),
 		unhookable: make(map[string]string), natives: make(map[uint32]bool), asked: make(map[string]bool),
 	}
 	r.settler.run = r
@@ -233,14 +234,15 @@ func (r *run) begin(ctx context.Context) error {
 		return err
 	}
 	roots := r.graph.Find(r.patterns.Match)
-	if len(roots) > maxRoots && r.budget != nil {
-		return fmt.Errorf("--root matches %d methods; hooks of roots are never switched off, so the budget cannot be kept: name fewer, or use --timing exact or sampled", len(roots))
-	}
 	r.lock.Lock()
 	for _, m := range roots {
 		r.roots[m] = true
 	}
+	roots = append(roots, r.addLambdas(r.graph.Lambdas(r.patterns.Match))...)
 	r.lock.Unlock()
+	if len(roots) > maxRoots && r.budget != nil {
+		return fmt.Errorf("--root matches %d methods; hooks of roots are never switched off, so the budget cannot be kept: name fewer, or use --timing exact or sampled", len(roots))
+	}
 	r.decide(roots)
 	var err error
 	if r.calibrator, err = overhead.NewCalibrator(ctx, r.session); err != nil {
@@ -267,7 +269,7 @@ func (r *run) begin(ctx context.Context) error {
 		if r.HandOff {
 			isHooked = r.isHooked
 		}
-		r.stacks, _ = startStacks(ctx, r.PID, r.patterns.Match, isHooked) // without them, hooks show what they can
+		r.stacks, _ = startStacks(ctx, r.PID, r.isRoot, isHooked) // without them, hooks show what they can
 	}
 	if threads, err := r.session.Threads(); err == nil {
 		r.tasksBefore = tasksOf(threads)

@@ -166,6 +166,9 @@ func (r *run) notes(p *cct.Profile, handing float64) []string {
 	if len(p.Merged.Children) == 0 && !r.mayHaveMissedRoot() {
 		note("the root was not called; check the pattern, and note that calls that began before Sonde attached are not counted")
 	}
+	if lambdas := r.lambdaRoots(); len(lambdas) > 0 {
+		note("the JVM makes the classes of lambdas and method references, and they cannot have hooks; so the methods that they call are the roots, also where others call them: %s", some(lambdas))
+	}
 	if r.missing > 0 {
 		note("%s have no class file: their callees are not followed", format.Plural(r.missing, "class"))
 	}
@@ -183,6 +186,17 @@ func (r *run) notes(p *cct.Profile, handing float64) []string {
 		note("the arena could not be extended (%v): some calls are counted without context", err)
 	}
 	return notes
+}
+
+// lambdaRoots names the roots that are bodies of lambdas and method references.
+func (r *run) lambdaRoots() (names []string) {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	for body, made := range r.lambdas {
+		names = append(names, fmt.Sprintf("%s for %s", body.QualifiedName(), made.QualifiedName()))
+	}
+	slices.Sort(names)
+	return names
 }
 
 // intrinsicNotes name the methods whose calls are a lower bound: those with calls, and
