@@ -241,6 +241,9 @@ func (r *applyRun) finish(ctx context.Context, ended ending) error {
 	r.holder.Stop()
 	r.shown, r.shownAt = nil, time.Time{} // rates of the whole time
 	look, failure := r.look()
+	if results, err := r.holder.Probes.Results(); err == nil && len(results.Rows) == 0 {
+		failure = errors.New("no method that the probes name has got a hook: nothing was measured")
+	}
 	traced := r.finishTraces(ctx, ended)
 	r.screen.clear()
 	farewell, err := r.leave(ctx, ended)

@@ -160,6 +160,33 @@ func TestCountEndsByItself(t *testing.T) {
 	}
 }
 
+// TestNothingMatches: all commands end with the same exit code if no method has got a hook, and with 0 if one
+// was not called.
+func TestNothingMatches(t *testing.T) {
+	t.Parallel()
+	p := live.Start(t, jvmtest.OneJDK(t)[0], live.Attach, live.Calls)
+	p.Run(1)
+	pid := strconv.Itoa(p.PID)
+	file := filepath.Join(t.TempDir(), "probes.yaml")
+	if err := os.WriteFile(file, []byte("version: 1\nprobes:\n  - name: none\n    methods: none.Main.run\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"count", pid, "none.Main.run"}, {"count", pid, "none.Main.run", "--json"}, {"count", pid, "none.Main.run", "--when", "$1 == 1"}, {"monitor", pid, "none.Main.run"},
+		{"trace", pid, "none.Main.run"}, {"profile", pid, "--root", "none.Main.run", "--timing", "exact"}, {"apply", pid, "-f", file},
+	} {
+		code, out, stderr := sonde(t, append(args, "--duration", "100ms")...)
+		if code != exitError || !strings.Contains(stderr, "sonde: no method that ") || strings.Count(stderr, "sonde: ") != 1 {
+			t.Errorf("sonde %q: exit code %d, want %d: %s%s", args, code, exitError, out, stderr)
+		}
+	}
+	for _, command := range []string{"count", "monitor"} {
+		if code, out, stderr := sonde(t, command, pid, "calls.Plain.work", "--duration", "100ms"); code != exitOK {
+			t.Errorf("%s of a method that is not called: exit code %d, want %d: %s%s", command, code, exitOK, out, stderr)
+		}
+	}
+}
+
 // TestCountOutlivesTheJVM kills a JVM that is counted: what was measured stays.
 func TestCountOutlivesTheJVM(t *testing.T) {
 	t.Parallel()

@@ -320,6 +320,7 @@ func (v *liveSession) leave(ctx context.Context, ended ending) (*session.Farewel
 	if ended == endedLost {
 		lost = v.session.Err()
 	}
+	lost = errors.Join(lost, v.unhooked())
 	hooks := v.hookShare()
 	v.pace.Leave(ctx)
 	farewell, err := v.close(ctx)
@@ -335,6 +336,17 @@ func (v *liveSession) leave(ctx context.Context, ended ending) (*session.Farewel
 		return nil, errors.Join(lost, err)
 	}
 	return &farewell, lost
+}
+
+// unhooked returns an error if no method that matches has got a hook, also none that loaded later.
+func (v *liveSession) unhooked() error {
+	if v.target.set == nil {
+		return nil // a file of probes names the methods
+	}
+	if _, rows, err := v.readRows(); err != nil || len(rows) > 0 {
+		return nil // an error is reported elsewhere
+	}
+	return fmt.Errorf("no method that matches %s has got a hook: nothing was measured; sonde find %d PATTERN lists methods", strings.Join(v.target.patterns, " "), v.target.pid)
 }
 
 // reportLate reports classes and methods that got no hook as they loaded, and an arena

@@ -53,7 +53,7 @@ func newPack(s streams) *cobra.Command {
 	}
 	c.register(command)
 	command.Flags().StringVarP(&c.output, "output", "o", "", "`OUT`, the pack to write (required)")
-	command.Flags().BoolVar(&c.strict, "strict", false, "write nothing if a method cannot get a hook, or a pattern matches none")
+	command.Flags().BoolVar(&c.strict, "strict", false, "write nothing if a method cannot get a hook, a pattern matches none, or a pack cannot do what a probe or tag asks for")
 	command.AddCommand(newPackShow(s), newPackVerify(s))
 	return command
 }
@@ -70,12 +70,15 @@ func (c *packCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	notes := planNotes(planned)
 	content, err := planned.Content()
 	if err != nil {
+		for _, note := range notes {
+			c.note(note)
+		}
 		return err
 	}
-	notes := planNotes(planned)
-	if c.strict && len(content.Left)+len(planned.Unmatched) > 0 {
+	if c.strict && len(content.Left)+len(planned.Unmatched)+len(planned.Dropped) > 0 {
 		return c.refuse(content, notes)
 	}
 	if err := ctx.Err(); err != nil {
@@ -527,14 +530,10 @@ func (f *planCommand) image() (string, error) {
 
 // refusal says why no pack can be made; empty if one can.
 func refusal(planned *build.Planned) string {
-	err := planned.Refusal()
-	switch {
-	case err == nil:
-		return ""
-	case errors.Is(err, build.ErrEmpty):
+	if planned.Refusal() != nil {
 		return "no method of these classes would get a hook: there is nothing to pack"
 	}
-	return format.OneLine(err)
+	return ""
 }
 
 const planLong = `Show what happens to each class of an application that the probes, sequences or tags of a
@@ -674,7 +673,7 @@ func planNotes(p *build.Planned) (notes []string) {
 	for _, broken := range p.Broken {
 		notes = append(notes, broken.Reason)
 	}
-	return append(notes, p.Notes...)
+	return slices.Concat(notes, p.Dropped, p.Notes)
 }
 
 func planSummary(p *build.Planned) string {

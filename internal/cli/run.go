@@ -278,7 +278,7 @@ func groups(s streams) []group {
 	}
 }
 
-const exitCodes = "\n\nExit code: 0 if there is a result, 1 if there is none or on an error, 2 for an invalid command\nline or file of probes."
+const exitCodes = "\n\nExit code: 0 if there is a result, 1 if there is none or on an error, 2 for an invalid command\nline or file of probes. If no method that matches has got a hook by the end, there is no result."
 
 // A checkedCommand checks its command line before it does anything.
 type checkedCommand interface {

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
+	"github.com/sonde-jvm/sonde/internal/spec/probeset"
+	"github.com/sonde-jvm/sonde/internal/weave/pack/build"
 )
 
 // TestEveryTypeOfRequest shops once, from the first page to the invoice, and
@@ -89,6 +91,31 @@ func TestOneKindOfCheckoutIsSlow(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestProbesCanBePacked: sonde plan and sonde pack accept the file of the demo, and say what a pack leaves out.
+func TestProbesCanBePacked(t *testing.T) {
+	if _, err := os.Stat(h2Jar); err != nil {
+		t.Skipf("NOT TESTED: %s is missing: run .ci/setup h2", h2Jar)
+	}
+	text, err := os.ReadFile("../../demo/probes.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := probeset.Parse(text, "probes.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	jdk := jvmtest.OneJDK(t)[0]
+	planned, err := build.Plan(t.Context(), []string{compile(t, jdk)}, set, build.Settings{Image: jdk.Image(), Probes: text})
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := planned.Content()
+	if err != nil || len(content.Classes) != 6 {
+		t.Errorf("the pack: %v, %d classes; want 6", err, len(content.Classes))
+	}
+	wants(t, strings.Join(planned.Dropped, "\n"), "there is no tag tier: ", "results of probe checkout are not grouped by tier", "there is no probe slow-premium")
 }
 
 func checkoutPath(customer int, payment, account string) string {
@@ -174,12 +201,14 @@ func onAll(t *testing.T, test func(t *testing.T, jdk jvmtest.JDK, s shop)) {
 	}
 }
 
+func compile(t *testing.T, jdk jvmtest.JDK) (classes string) {
+	t.Helper()
+	return jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: javaFiles(t), Classpath: []string{h2Jar}, Flags: []string{"--release", "17"}})
+}
+
 func open(t *testing.T, jdk jvmtest.JDK) shop {
 	t.Helper()
-	classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{
-		Sources: javaFiles(t), Classpath: []string{h2Jar}, Flags: []string{"--release", "17"},
-	})
-	s := shop{classpath: classes + string(os.PathListSeparator) + h2Jar}
+	s := shop{classpath: compile(t, jdk) + string(os.PathListSeparator) + h2Jar}
 	running := jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: []string{"-cp", s.classpath, "shop.Main"}})
 	const listening = "listening "
 	for line := range strings.Lines(running.Stdout()) {

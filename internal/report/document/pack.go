@@ -2,6 +2,7 @@ package document
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/sonde-jvm/sonde/agent"
 	"github.com/sonde-jvm/sonde/classfile/descriptor"
@@ -63,7 +64,7 @@ type Left struct {
 func NewPlan(inputs []string, p *build.Planned, refused string) *Plan {
 	d := &Plan{
 		Inputs: inputs, Read: p.Read, ByFate: map[string]FateCount{}, Classes: []Fate{}, Probes: newFound(p.Probes),
-		Tags: newFound(p.Tags), Unmatched: p.Unmatched, Notes: p.Notes, Refused: refused, Weavings: p.Woven,
+		Tags: newFound(p.Tags), Unmatched: p.Unmatched, Notes: slices.Concat(p.Dropped, p.Notes), Refused: refused, Weavings: p.Woven,
 	}
 	for i := range p.Classes {
 		c := &p.Classes[i]

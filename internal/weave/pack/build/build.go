@@ -16,6 +16,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/agent"
 	"github.com/sonde-jvm/sonde/internal/classes/universe"
+	"github.com/sonde-jvm/sonde/internal/spec/expr"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/weave/cache"
 	"github.com/sonde-jvm/sonde/internal/weave/instrument"
@@ -42,10 +43,10 @@ type Planned struct {
 	Unmatched []Unmatched
 	Broken    []pack.Left         // classes that the set may affect and that cannot be read
 	Notes     []string            // what the set requests and a pack does not do
+	Dropped   []string            // likewise: parts of the set that the pack does not have
 	Read      int                 // number of classes in the archives
 	Woven     instrument.Weavings // where the woven classes came from
 
-	set     *probeset.Set
 	request *probes.Request
 	paths   []string
 	probes  []byte
@@ -76,8 +77,8 @@ func (f *Fate) IsPacked() bool { return f.entry != nil }
 // Plan determines what a set does to the classes of jars, wars, directories and class files,
 // and weaves the classes that a pack would hold.
 func Plan(ctx context.Context, paths []string, set *probeset.Set, s Settings) (*Planned, error) {
-	lowered := timed(set)
-	request, err := probes.NewRequest(lowered, nil)
+	set, dropped := packable(set)
+	request, err := probes.NewRequest(set, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -93,15 +94,23 @@ func Plan(ctx context.Context, paths []string, set *probeset.Set, s Settings) (*
 	for i, c := range in.classes {
 		classes[i] = universe.Loaded{Name: c.name, Loader: c.loader, File: c.file, Reason: obstacle(c.name, set)}
 	}
-	draft, err := probes.NewDraft(probes.DraftRequest{
-		Set: lowered, Classes: classes, Image: s.Image, Flags: arena.Spreads, Weaver: weaver,
-	})
+	draft, err := probes.NewDraft(probes.DraftRequest{Set: set, Classes: classes, Image: s.Image, Flags: arena.Spreads, Weaver: weaver})
+	for what, is := isAheadOfTime(err); is; what, is = isAheadOfTime(err) {
+		dropped = append(dropped, fmt.Sprintf("in a pack, there is no %v", err))
+		var more []string
+		set, more = without(set, what)
+		dropped = append(dropped, more...)
+		draft, err = probes.NewDraft(probes.DraftRequest{Set: set, Classes: classes, Image: s.Image, Flags: arena.Spreads, Weaver: weaver})
+	}
+	if err == nil {
+		request, err = probes.NewRequest(set, nil)
+	}
 	if err != nil {
 		return nil, err
 	}
 	p := &Planned{
-		Probes: draft.Probes, Tags: draft.Tags, Broken: in.broken, Notes: append(unheeded(set, draft), draft.Warnings...), Read: in.read,
-		set: set, request: request, paths: paths, probes: s.Probes, weaver: weaver, draft: draft,
+		Probes: draft.Probes, Tags: draft.Tags, Broken: in.broken, Notes: append(unheeded(set, draft), draft.Warnings...), Read: in.read, Dropped: dropped,
+		request: request, paths: paths, probes: s.Probes, weaver: weaver, draft: draft,
 	}
 	if err := p.weave(ctx, in.classes, classes, set, s.Progress); err != nil {
 		return nil, err
@@ -127,9 +136,6 @@ func obstacle(class string, set *probeset.Set) string {
 
 // Refusal returns why no pack can be made of the plan, or nil.
 func (p *Planned) Refusal() error {
-	if err := levelError(p.set); err != nil {
-		return err
-	}
 	if !slices.ContainsFunc(p.Classes, func(f Fate) bool { return f.entry != nil }) {
 		return ErrEmpty
 	}
@@ -203,21 +209,6 @@ func (p *Planned) left() (all []pack.Left) {
 // ErrEmpty reports that there is nothing to pack.
 var ErrEmpty = errors.New("nothing to pack: no method of these classes gets a hook; sonde plan shows why")
 
-// A LevelError reports a probe whose level a pack cannot provide.
-type LevelError struct {
-	Probe string
-	Level probeset.Level
-	More  int // further probes with such a level
-}
-
-func (e *LevelError) Error() string {
-	more := ""
-	if e.More > 0 {
-		more = fmt.Sprintf(" (and %d more)", e.More)
-	}
-	return fmt.Sprintf("probe %s%s: level %v needs a Sonde that reads calls while the program runs, which a pack does not have: write level: time", e.Probe, more, e.Level)
-}
-
 // An ImageError reports an input that is a JDK.
 type ImageError struct{ Path string }
 
@@ -225,33 +216,58 @@ func (e *ImageError) Error() string {
 	return e.Path + ": is a JDK run-time image, whose classes load before a pack could weave them: use sonde apply on the running program"
 }
 
-// levelError returns the LevelError of a set, or nil.
-func levelError(set *probeset.Set) error {
-	var first *LevelError
-	for i := range set.Probes {
-		switch p := &set.Probes[i]; {
-		case p.Level <= probeset.Time:
-		case first == nil:
-			first = &LevelError{Probe: p.Name, Level: p.Level}
-		default:
-			first.More++
+// packable returns a set with the levels lowered to what a pack can provide, and what that changes.
+func packable(set *probeset.Set) (lowered *probeset.Set, dropped []string) {
+	lowered = &probeset.Set{Tags: set.Tags, HandOff: set.HandOff, Weave: set.Weave, Probes: slices.Clone(set.Probes)}
+	for i := range lowered.Probes {
+		p := &lowered.Probes[i]
+		if p.Level > probeset.Time {
+			dropped = append(dropped, fmt.Sprintf("in a pack, probe %s has level time, not %v, which needs a Sonde that reads calls while the program runs", p.Name, p.Level))
 		}
+		p.Level, p.Captures = min(p.Level, probeset.Time), nil
 	}
-	if first == nil {
-		return nil
-	}
-	return first
+	return lowered, dropped
 }
 
-// timed returns a set with the levels lowered to what a pack can provide.
-func timed(set *probeset.Set) *probeset.Set {
-	lowered := *set
-	lowered.Probes = make([]probeset.Probe, len(set.Probes))
-	for i, p := range set.Probes {
-		p.Level = min(p.Level, probeset.Time)
-		lowered.Probes[i] = p
+// isAheadOfTime reports whether a probe or tag does not fit only because classes are not known before the
+// program runs: sonde apply can use it.
+func isAheadOfTime(err error) (what string, is bool) {
+	var unfit *probes.UnfitError
+	var reason *expr.Error
+	if !errors.As(err, &unfit) || !errors.As(err, &reason) || reason.Kind != expr.Unproven {
+		return "", false
 	}
-	return &lowered
+	return unfit.What, true
+}
+
+// without returns a set without a probe or tag. Without a tag, results are not grouped by it, and probes
+// whose conditions read it are dropped, too, because they would never act.
+func without(set *probeset.Set, what string) (rest *probeset.Set, dropped []string) {
+	rest = &probeset.Set{HandOff: set.HandOff, Weave: set.Weave}
+	tag, isTag := strings.CutPrefix(what, "tag ")
+	for _, t := range set.Tags {
+		if !isTag || t.Name != tag {
+			rest.Tags = append(rest.Tags, t)
+		}
+	}
+	for _, p := range set.Probes {
+		switch {
+		case what == "probe "+p.Name:
+			continue
+		case isTag && readsTag(p.When, tag):
+			dropped = append(dropped, fmt.Sprintf("in a pack, there is no probe %s, because its condition reads the tag %s", p.Name, tag))
+			continue
+		case isTag && slices.Contains(p.GroupBy, tag):
+			dropped = append(dropped, fmt.Sprintf("in a pack, results of probe %s are not grouped by %s", p.Name, tag))
+			p.GroupBy = slices.DeleteFunc(slices.Clone(p.GroupBy), func(name string) bool { return name == tag })
+		}
+		rest.Probes = append(rest.Probes, p)
+	}
+	return rest, dropped
+}
+
+func readsTag(when *expr.Expr, tag string) bool {
+	return when != nil && slices.ContainsFunc(when.Paths(), func(p *expr.Path) bool { return p.Root == "tx" && len(p.Steps) > 0 && p.Steps[0].Name == tag })
 }
 
 // probesThat returns the names of probes that match, joined.
