@@ -125,7 +125,7 @@ func TestLambdasAreRoots(t *testing.T) {
 			if code != exitOK || out != "1\n2\n3\n" {
 				t.Fatalf("exit code %d, the program said %q: %s", code, out, stderr)
 			}
-			got, err := report.ReadProfileFile(file)
+			got, err := report.ReadProfile(file)
 			if err != nil {
 				t.Fatal(err)
 			}
