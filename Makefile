@@ -130,6 +130,21 @@ soak: setup ## all repetitions and combinations of the tests, of which `make tes
 	@.ci/setup live chromium
 	SONDE_SOAK=$(STARTS) $(GO) test -count=1 -timeout 120m $(SHARE) $(PACKAGES)
 
+# How long `make torture` runs, its seed, one life of it to repeat, or the number of cycles instead.
+TIME ?= 10m
+SEED ?=
+LIFE ?=
+CYCLES ?=
+
+.PHONY: torture
+torture: setup ## users, kills, stops, full disks and other agents against programs on all JDKs, as root (TIME=10m SEED= LIFE=, or CYCLES=10000)
+	@.ci/setup live jars jdks asyncprofiler otel
+ifeq ($(CYCLES),)
+	SONDE_TORTURE=$(TIME) SONDE_SEED=$(SEED) SONDE_LIFE=$(LIFE) $(GO) test -count=1 -timeout 0 -v -run TestTorture ./test/torture
+else
+	SONDE_CYCLES=$(CYCLES) $(GO) test -count=1 -timeout 0 -v -run TestCycles ./test/torture
+endif
+
 .PHONY: agent
 agent: setup ## rebuild the jar that enters the target JVM (committed, reproducible)
 	$(GO) run ./agent/build

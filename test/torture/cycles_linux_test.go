@@ -3,12 +3,10 @@ package torture
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"testing"
 
-	"github.com/sonde-jvm/sonde/internal/jvm/perfdata"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
@@ -84,7 +82,20 @@ type size struct {
 	rss, metaspace       int64
 }
 
-var residentSize = regexp.MustCompile(`(?m)^VmRSS:\s+(\d+) kB`)
+var (
+	residentSize  = regexp.MustCompile(`VmRSS:\s+(\d+) kB`)
+	metaspaceSize = regexp.MustCompile(`Metaspace\s+used (\d+)K`)
+)
+
+// kilobytes returns the number that a pattern finds, in bytes.
+func kilobytes(pattern *regexp.Regexp, text string) int64 {
+	match := pattern.FindStringSubmatch(text)
+	if match == nil {
+		return 0
+	}
+	n, _ := strconv.ParseInt(match[1], 10, 64) // it has only digits
+	return n << 10
+}
 
 // size collects garbage and looks.
 func (p *program) size() (s size) {
@@ -97,23 +108,15 @@ func (p *program) size() (s size) {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	if match := residentSize.FindSubmatch(status); match != nil {
-		s.rss, _ = strconv.ParseInt(string(match[1]), 10, 64) // it has only digits
-		s.rss <<= 10
-	}
-	files, _ := filepath.Glob(fmt.Sprintf("%s/root/tmp/hsperfdata_*/%d", process, p.PID)) // the pattern is well formed
-	if len(files) != 1 {
-		p.t.Fatalf("the JVM has the files %q for its counters", files)
-	}
-	data, err := os.ReadFile(files[0])
+	heap, err := p.execute("jcmd", "GC.heap_info")
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	counters, err := perfdata.Parse(data)
-	if err != nil {
-		p.t.Fatal(err)
+	s.rss = kilobytes(residentSize, string(status))
+	s.metaspace = kilobytes(metaspaceSize, heap)
+	if s.rss == 0 || s.metaspace == 0 {
+		p.t.Fatalf("no sizes in %s%s", status, heap)
 	}
-	s.metaspace, _ = counters.Number("sun.gc.metaspace.used")
 	s.threads = entries(process + "/task")
 	s.descriptors = entries(process + "/fd")
 	return s

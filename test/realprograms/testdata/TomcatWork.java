@@ -15,6 +15,8 @@ import org.apache.catalina.startup.Tomcat;
 /** A Tomcat with a servlet and a JSP page, and clients that ask it over the loopback. */
 final class TomcatWork implements RealProgram.Work {
     private static final Tomcat SERVER = start();
+    /** Where a frame of a stack trace is from. A JVM does not know it for methods that run while their class is changed. */
+    private static final String SOURCE = "\\((Unknown Source|\\w+\\.java:\\d+)\\)";
 
     private final HttpClient client = HttpClient.newHttpClient();
 
@@ -52,7 +54,7 @@ final class TomcatWork implements RealProgram.Work {
         for (String path : new String[] {"/plain?n=20", "/page.jsp?word=ab", "/plain?n=x", "/missing", "/page.jsp?word=cd"}) {
             URI uri = URI.create("http://127.0.0.1:" + SERVER.getConnector().getLocalPort() + path);
             HttpResponse<String> answer = client.send(HttpRequest.newBuilder(uri).build(), HttpResponse.BodyHandlers.ofString());
-            text.append(path).append(' ').append(answer.statusCode()).append('\n').append(answer.body().replaceAll("\\s+at .*", "")).append('\n');
+            text.append(path).append(' ').append(answer.statusCode()).append('\n').append(answer.body().replaceAll("\\s+at .*", "").replaceAll(SOURCE, "")).append('\n');
         }
         return text.toString();
     }
