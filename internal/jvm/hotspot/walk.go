@@ -201,8 +201,8 @@ func (w *walk) generated(pc uint64) (bool, End) {
 		return w.interpreted()
 	case b.hasScopes():
 		return w.compiled(b)
-	case strings.Contains(b.name, "continuation"):
-		return false, InHeap // this code copies frames between heap and stack
+	case b.copiesFrames():
+		return false, InHeap
 	case strings.Contains(b.name, "upcall"):
 		w.java = false // native code calls it
 	}
@@ -229,7 +229,7 @@ func (w *walk) returnsTo(pc uint64, called *blob) bool {
 	switch {
 	case b == nil:
 		return false
-	case b.kind == interpreterCode && (called == nil || called.kind != stubCode):
+	case b.kind == interpreterCode && (called == nil || called.kind != stubCode), b.copiesFrames():
 		return true
 	case w.isDescribed(b, pc):
 		return true

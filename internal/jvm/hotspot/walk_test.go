@@ -185,6 +185,15 @@ func TestWalk(t *testing.T) {
 			{"at the return", func(t *testing.T, p *program) *thread { return entered(t, p, p.leafCode+32) }, nil, Complete},
 			{"a stub without a frame", func(t *testing.T, p *program) *thread { return entered(t, p, p.stub+8) }, allFrames[1:], Complete},
 			{"code that is not known", func(t *testing.T, p *program) *thread { return inLeaf(t, p, p.heap+heapSize-64) }, []string{}, UnknownCode},
+			{"frames on the heap", func(t *testing.T, p *program) *thread {
+				copies := p.place(piece{name: "StubRoutines (continuation stubs)", code: make([]byte, 64)})
+				th := newThread(t, p, m)
+				th.interpreted(p.main)
+				th.compiled(6, p.outerCode+callInOuter)
+				th.compiled(6, copies+8)
+				th.compiled(4, p.leafCode+40)
+				return th
+			}, []string{"App.leaf:101 C1"}, InHeap},
 			{"a stack that is cut off", func(t *testing.T, p *program) *thread {
 				th := inLeaf(t, p, p.leafCode+40)
 				for address := range th.words {
