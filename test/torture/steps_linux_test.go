@@ -49,7 +49,7 @@ func (m *measuring) process(l *life) int {
 
 func always(*life, *measuring) bool { return true }
 
-// lease is longer than the agent waits for a Sonde that does nothing.
+// lease is longer than an agent waits for a Sonde that does nothing.
 const lease = 13 * time.Second
 
 var disturbances = []disturbance{
@@ -155,8 +155,8 @@ func (l *life) chosen() (args []string, wanted func(method string) bool) {
 func (l *life) measure() {
 	args, wanted := l.chosen()
 	m := &measuring{uid: l.user(), hasService: l.random.IntN(2) == 0}
-	var d disturbance
-	for d.name = "none"; d.do == nil || !d.fits(l, m); {
+	d := disturbances[l.random.IntN(len(disturbances))]
+	for !d.fits(l, m) {
 		d = disturbances[l.random.IntN(len(disturbances))]
 	}
 	if d.name != "" {
@@ -198,8 +198,8 @@ func (l *life) measure() {
 		l.fail("%s: %v", what, err)
 		return
 	}
-	text := l.compare(result, before, after, wanted)
-	l.finish(l.kind, exact, what+": "+text)
+	outcome, text := l.compare(result, before, after, wanted)
+	l.finish(l.kind, outcome, what+": "+text)
 }
 
 // background measures by a look in the background, while other commands come and go.
@@ -226,7 +226,8 @@ func (l *life) background() {
 		l.fail("user %d, sonde end: %s %v", uid, refusal, err)
 		return
 	}
-	l.finish(l.kind, exact, fmt.Sprintf("user %d: %s", uid, l.compare(result, before, after, wanted)))
+	outcome, text := l.compare(result, before, after, wanted)
+	l.finish(l.kind, outcome, fmt.Sprintf("user %d: %s", uid, text))
 }
 
 // chosenKind returns a command that measures for a short time.
@@ -359,7 +360,8 @@ func (l *life) otherClock() {
 	if result.ended != "duration" {
 		l.fail("it has ended: %s", result.ended)
 	}
-	l.finish(l.kind, exact, l.compare(result, before, after, func(string) bool { return true }))
+	outcome, text := l.compare(result, before, after, func(string) bool { return true })
+	l.finish(l.kind, outcome, text)
 }
 
 // fullCache measures by a Sonde that can write no file of its own.

@@ -194,7 +194,7 @@ func (tt *torture) tally(kind string) *tally {
 	return tt.kinds[kind]
 }
 
-var numbers = regexp.MustCompile(`[0-9][0-9.,]*( ?(ms|µs|s|MiB|KiB))?|[0-9a-f]{16,}`)
+var numbers = regexp.MustCompile(`\b[0-9][0-9.,]*( ?(ms|µs|s|MiB|KiB))?|[0-9a-f]{16,}`)
 
 // refuse counts why a command was refused.
 func (tt *torture) refuse(reason string) {
