@@ -386,11 +386,14 @@ func (c *Call) resolveSpot(names *liveprobes.Names, redact *Redactor) {
 // a credential. Captures with the name of a secret are not evaluated at all; a Redactor is for texts
 // that contain secrets, such as query strings.
 type Redactor struct {
-	named *regexp.Regexp // nil if every name is allowed
+	secrets []*regexp.Regexp // the last group of each is a secret
 }
 
 // Mask replaces a secret.
 const Mask = "(redacted)"
+
+// mostInside is how many secrets are looked for inside another one.
+const mostInside = 16
 
 // secretNames are names of secrets, also as part of longer names; each - matches a hyphen, an
 // underscore, or nothing.
@@ -401,14 +404,14 @@ var secretNames = []string{
 
 var (
 	// bearer matches an HTTP credential, address a user and password in a URL, signed a JSON web token.
-	bearer  = regexp.MustCompile(`(?i)\b(bearer)[ \t]+([A-Za-z0-9+/_.~=-]{6,})`)
-	address = regexp.MustCompile(`(://[^/\s:@]*):([^/\s@]+)@`)
-	signed  = regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]*`)
+	bearer  = regexp.MustCompile(`(?i)\bbearer[ \t]+([A-Za-z0-9+/_.~=-]{6,})`)
+	address = regexp.MustCompile(`://[^/\s:@]*:([^/\s@]+)@`)
+	signed  = regexp.MustCompile(`\b(eyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]*)`)
 )
 
 // NewRedactor returns a redactor that keeps the values of allowed names.
 func NewRedactor(allow []string) *Redactor {
-	r := &Redactor{}
+	r := &Redactor{secrets: []*regexp.Regexp{bearer, address, signed}}
 	var names []string
 	for _, name := range secretNames {
 		if !slices.ContainsFunc(allow, func(a string) bool { return plain(a) == plain(name) }) {
@@ -418,7 +421,7 @@ func NewRedactor(allow []string) *Redactor {
 	if len(names) > 0 {
 		// A name, an assignment sign and the value: in quotes, or up to a delimiter of query strings,
 		// JSON, properties or toString().
-		r.named = regexp.MustCompile(`(?i)([\w.-]*(?:` + strings.Join(names, "|") + `)[\w.-]*["']?\s*(?:=>|[=:])\s*)((?:(?:bearer|basic|digest)\s+)?(?:"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|[^\s,;&})\]]+))`)
+		r.secrets = append(r.secrets, regexp.MustCompile(`(?i)[\w.-]*(?:`+strings.Join(names, "|")+`)[\w.-]*["']?\s*(?:=>|[=:])\s*((?:(?:bearer|basic|digest)\s+)?(?:"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|[^\s,;&})\]]+))`))
 	}
 	return r
 }
@@ -432,21 +435,37 @@ func (r *Redactor) Text(text string) (string, bool) {
 	if r == nil || text == "" {
 		return text, false
 	}
-	clean := text
-	if r.named != nil {
-		clean = r.named.ReplaceAllStringFunc(clean, r.mask)
+	var found [][2]int
+	for _, secret := range r.secrets {
+		end, inside := 0, 0
+		for at := 0; at < len(text); {
+			groups := secret.FindStringSubmatchIndex(text[at:])
+			if groups == nil {
+				break
+			}
+			from, to := at+groups[2], at+groups[3]
+			if text[from:to] != Mask[:len(Mask)-1] { // a value ends before a parenthesis
+				found = append(found, [2]int{from, to})
+			}
+			// What looks like a value may be the name of the next one. The bound keeps the time linear.
+			if inside++; to > end {
+				end, inside = to, 0
+			}
+			if at = from; groups[2] == 0 || inside == mostInside {
+				at = end
+			}
+		}
 	}
-	clean = bearer.ReplaceAllString(clean, "$1 "+Mask)
-	clean = signed.ReplaceAllLiteralString(clean, Mask)
-	clean = address.ReplaceAllString(clean, "$1:"+Mask+"@")
-	return clean, clean != text
-}
-
-// mask replaces the value after a name and a sign.
-func (r *Redactor) mask(found string) string {
-	parts := r.named.FindStringSubmatch(found)
-	if parts[2] == Mask[:len(Mask)-1] { // a value ends before a parenthesis
-		return found
+	slices.SortFunc(found, func(a, b [2]int) int { return cmp.Compare(a[0], b[0]) })
+	var clean strings.Builder
+	end := 0
+	for i, f := range found {
+		if i == 0 || f[0] > end {
+			clean.WriteString(text[end:f[0]])
+			clean.WriteString(Mask)
+		}
+		end = max(end, f[1])
 	}
-	return parts[1] + Mask
+	clean.WriteString(text[end:])
+	return clean.String(), clean.String() != text
 }
