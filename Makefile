@@ -64,9 +64,10 @@ identity: setup ## every class of every JDK and jar here comes back byte-identic
 	SONDE_CORPUS=full $(GO) test -count=1 -timeout 60m -v -run Corpus ./test/identity ./classfile/...
 
 .PHONY: matrix
-matrix: build ## weave every class of every JDK and jar here, verify, run real programs, on disk and live
+matrix: build ## all commands on all JDKs with all their options, as tables; weave and verify every class, run real programs
 	@.ci/setup jars jres jdks
-	SONDE_MATRIX=1 $(GO) test -count=1 -timeout 180m -v ./test/matrix/... ./test/realprograms/... ./test/releases/...
+	$(GO) run ./bench/matrix -write
+	SONDE_MATRIX=1 $(GO) test -count=1 -timeout 180m -v ./test/matrix/... ./test/realprograms/...
 
 .PHONY: bench
 bench: setup ## the engine side by side with ASM, in one run

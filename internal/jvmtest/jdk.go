@@ -30,8 +30,8 @@ type JDK struct {
 // Tool returns the path of one of the JDK's programs, such as "javac", as the JDK sees it.
 func (j JDK) Tool(name string) string { return filepath.Join(j.Home, "bin", name) }
 
-// Image returns the path of the file that holds the classes of all modules.
-func (j JDK) Image() string { return filepath.Join(j.Home, "lib", "modules") }
+// Image returns the path of the file that holds the classes of all modules, for programs outside the JDK's root directory.
+func (j JDK) Image() string { return filepath.Join(j.Root, j.Home, "lib", "modules") }
 
 // Installed returns the JDKs of this machine, one per major version, oldest
 // first. Homes named in SONDE_JDKS (a path list) win over JAVA_HOME, and that

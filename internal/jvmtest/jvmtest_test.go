@@ -1,10 +1,8 @@
 package jvmtest
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 )
 
@@ -61,19 +59,6 @@ func TestCompileOnceAndRun(t *testing.T) {
 		if got := Run(t, jdk, "-cp", first, "Hello", "x"); got != want {
 			t.Errorf("JDK %d: got %+v, want %+v", jdk.Major, got, want)
 		}
-	}
-}
-
-func TestUnpackedReleasesRun(t *testing.T) {
-	classpath, mainClass := Waiting(t, JDKs(t)[0])
-	for _, jdk := range Releases(t, 8, 11, 17, 21, 25, 26) {
-		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
-			p := Start(t, jdk, Launch{Brief: true, Args: []string{"-cp", Visible(t, jdk, classpath), mainClass}})
-			command, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", p.PID))
-			if got := strings.TrimSpace(string(command)); err != nil || got != "java" {
-				t.Errorf("process %d is %q, %v; want java", p.PID, got, err)
-			}
-		})
 	}
 }
 

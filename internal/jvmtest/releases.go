@@ -11,6 +11,9 @@ import (
 	"testing"
 )
 
+// AllReleases are the major versions that Sonde supports and tests, oldest first.
+var AllReleases = []int{8, 11, 17, 21, 25, 26}
+
 // Releases returns the JDKs of these major versions, as JDKs does. Those that are not installed are
 // looked for in .tools/jdks, where `.ci/setup jdks` unpacks JDKs that Debian 12 lacks, with the C
 // library they need. They run in a chroot, with mounts that no other process sees. Such a JDK has no

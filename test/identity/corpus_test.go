@@ -24,8 +24,8 @@ const (
 	sample = 1500
 	// workers is how many goroutines check classes; reading goes on beside them.
 	workers = 2
-	// jars are where Debian packages put theirs.
-	jars = "/usr/share/java/*.jar"
+	// jarFiles are where Debian packages put theirs.
+	jarFiles = "/usr/share/java/*.jar"
 )
 
 // A source is a JDK or a jar.
@@ -39,22 +39,32 @@ type source struct {
 // TestCorpusIdentity holds every class of every source to the law. SONDE_CORPUS=full
 // takes all classes, else a sample is taken that is the same each time.
 func TestCorpusIdentity(t *testing.T) {
-	sources := append(images(t), archives(t)...)
+	jdks, jars := images(t), archives(t)
+	sources := append(slices.Clone(jdks), jars...)
 	if len(sources) == 0 {
-		t.Skip("NOT TESTED: no JDK is installed and no jar is in " + filepath.Dir(jars))
+		t.Skip("NOT TESTED: no JDK is installed and no jar is in " + filepath.Dir(jarFiles))
 	}
 	oneIn := uint32(1)
 	if os.Getenv("SONDE_CORPUS") != "full" {
 		oneIn = sparseness(t, sources)
 	}
 	var total tally
-	for _, s := range sources {
+	add := func(t *testing.T, s source) {
+		t.Helper()
 		sum := check(t, s, oneIn)
 		if oneIn == 1 || sum.mismatches > 0 {
 			t.Logf("%-60s %s", s.name, sum)
 		}
 		total.add(sum)
 	}
+	for _, s := range jdks {
+		t.Run(s.name, func(t *testing.T) { add(t, s) })
+	}
+	t.Run("jars", func(t *testing.T) {
+		for _, s := range jars {
+			add(t, s)
+		}
+	})
 	t.Logf("%d sources, one class in %d: %s", len(sources), oneIn, total)
 	if total.classes < sample/3 && oneIn > 1 {
 		t.Errorf("only %d classes were looked at", total.classes)
@@ -112,19 +122,35 @@ func hash(name string) uint32 {
 	return h.Sum32()
 }
 
-// images are the JDKs of the machine. Their classes are read from mapped memory, which
-// stays as it is until the test ends.
+// images are the JDKs of the machine, by names such as jdk17. Their classes are read from mapped memory, which stays as it is
+// until the test ends, or before JDK 9 from jars.
 func images(t *testing.T) []source {
 	t.Helper()
 	var sources []source
-	for _, jdk := range jvmtest.Installed() {
+	for _, jdk := range jvmtest.Releases(t, jvmtest.AllReleases...) {
+		name := fmt.Sprintf("jdk%d", jdk.Major)
+		if jdk.Major < 9 {
+			files, err := filepath.Glob(filepath.Join(jdk.Root, jdk.Home, "jre", "lib", "*.jar"))
+			if err != nil || len(files) == 0 {
+				t.Errorf("%s: %d jars, %v", name, len(files), err)
+			}
+			sources = append(sources, source{name, func(wanted func(string) bool, visit func(string, []byte)) error {
+				for _, file := range files {
+					if err := eachEntry(file, wanted, visit); err != nil {
+						return fmt.Errorf("%s: %w", file, err)
+					}
+				}
+				return nil
+			}})
+			continue
+		}
 		image, err := jimage.Open(jdk.Image())
 		if err != nil {
-			t.Errorf("JDK %s: %v", jdk.Version, err)
+			t.Errorf("%s: %v", name, err)
 			continue
 		}
 		t.Cleanup(func() { _ = image.Close() }) // only read
-		sources = append(sources, source{"JDK " + jdk.Version, func(wanted func(string) bool, visit func(string, []byte)) error {
+		sources = append(sources, source{name, func(wanted func(string) bool, visit func(string, []byte)) error {
 			return image.Each(func(module, path string, data []byte) error {
 				if name := module + "/" + path; strings.HasSuffix(path, ".class") && wanted(name) {
 					visit(name, data)
@@ -139,7 +165,7 @@ func images(t *testing.T) []source {
 // archives are the jars of Debian packages, each once however many names it has.
 func archives(t *testing.T) []source {
 	t.Helper()
-	files, err := filepath.Glob(jars)
+	files, err := filepath.Glob(jarFiles)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,14 +19,8 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 )
 
-// tested are the JDKs of a run: the oldest, and all others in the matrix.
-func tested(t *testing.T) []jvmtest.JDK {
-	t.Helper()
-	if os.Getenv("SONDE_MATRIX") == "" {
-		return jvmtest.Releases(t, 8)
-	}
-	return jvmtest.Releases(t, 8, 11, 17, 21, 25, 26)
-}
+// isMatrix reports whether everything is tested on every release; make test has a part of it.
+func isMatrix() bool { return os.Getenv("SONDE_MATRIX") != "" }
 
 var sondePath string
 
@@ -162,46 +156,68 @@ func compare(t *testing.T, what string, got, want map[string]int) {
 	}
 }
 
-// machines are options with which a JVM lays out objects, compiles or collects in another way. In the matrix, each JDK has all of them.
-var machines = []string{
-	"", "-Xint", "-Xcomp", "-XX:-TieredCompilation", "-XX:-UseCompressedOops", "-XX:-UseCompressedClassPointers",
-	"-XX:+UseParallelGC", "-XX:+UseG1GC", "-XX:+UseZGC", "-XX:+UseShenandoahGC", "-Xverify:all",
+// A capability is something that Sonde can do with a JVM.
+type capability struct {
+	name  string
+	smoke int // the release on which make test has it; 0 for none, because other tests there have it on all
+	check func(t *testing.T, p *jvmtest.Running)
 }
 
-func TestAttached(t *testing.T) {
+// attached are the capabilities with a JVM that was started without Sonde, in the order in which they are tested: hot and walk
+// let the program compute without end, so that its counts mean nothing afterwards.
+var attached = []capability{
+	{"count", 17, checkCount},
+	{"context", 8, checkContext},
+	{"monitor", 25, checkMonitor},
+	{"profile", 26, checkProfile},
+	{"trace", 21, checkTrace},
+	{"hot", 0, checkHot},
+	{"walk", 0, checkWalk}, // beside a pack
+}
+
+// packSmoke is the release on which make test has a pack.
+const packSmoke = 11
+
+// TestCapabilities tests everything on every release. In make test, each release has one capability.
+func TestCapabilities(t *testing.T) {
 	classes := shop(t)
-	for _, jdk := range tested(t) {
-		for _, machine := range machines {
-			if machine != "" && (os.Getenv("SONDE_MATRIX") == "" || !runs(t, jdk, machine)) {
-				continue
-			}
-			t.Run(fmt.Sprintf("jdk%d%s", jdk.Major, machine), func(t *testing.T) {
-				launch := jvmtest.Launch{Brief: machine == "", Args: []string{"-cp", jvmtest.Visible(t, jdk, classes), "app.Shop"}}
-				if machine != "" {
-					launch.Args = append([]string{machine}, launch.Args...)
+	for _, jdk := range jvmtest.Releases(t, jvmtest.AllReleases...) {
+		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
+			t.Parallel()
+			if isMatrix() || jdk.Major != packSmoke {
+				p := jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: []string{"-cp", jvmtest.Visible(t, jdk, classes), "app.Shop"}})
+				checkAttached(t, p, func(c capability) bool { return isMatrix() || c.smoke == jdk.Major })
+				if now := p.Stderr(); now != "" && jdk.Major < 21 { // later JDKs warn about agents
+					t.Errorf("the program printed %s", now)
 				}
-				checkAttached(t, jdk, jvmtest.Start(t, jdk, launch))
-			})
-		}
+			}
+			if isMatrix() || jdk.Major == packSmoke {
+				t.Run("pack", func(t *testing.T) { checkPack(t, jdk, classes) })
+			}
+		})
 	}
 }
 
-// runs reports whether a JDK knows an option.
-func runs(t *testing.T, jdk jvmtest.JDK, option string) bool {
+func checkAttached(t *testing.T, p *jvmtest.Running, isWanted func(capability) bool) {
 	t.Helper()
-	return jvmtest.Run(t, jdk, option, "-version").Exit == 0
+	for _, c := range attached {
+		if isWanted(c) {
+			t.Run(c.name, func(t *testing.T) { c.check(t, p) })
+		}
+	}
+	t.Run("undo", func(t *testing.T) { checkUndo(t, p) })
 }
 
-func checkAttached(t *testing.T, jdk jvmtest.JDK, p *jvmtest.Running) {
-	t.Helper()
-	said := p.Stderr()
+func checkCount(t *testing.T, p *jvmtest.Running) {
 	results, did := measure(t, p, "count", "app.Shop.*")
 	compare(t, "count", calls(results[0]), map[string]int{
 		"order": did.orders, "lambda$order$0": did.orders, "price": did.orders, "step": did.steps,
 		"tax": 2 * (did.orders - did.refused), "rate": did.orders - did.refused,
 	})
+}
 
-	results, did = measure(t, p, "count", "app.Shop.price", "--when", `$1 == "bob"`, "--within", "app.Shop.order", "--timing", "none")
+func checkContext(t *testing.T, p *jvmtest.Running) {
+	results, did := measure(t, p, "count", "app.Shop.price", "--when", `$1 == "bob"`, "--within", "app.Shop.order", "--timing", "none")
 	compare(t, "with a condition and a sequence over threads", calls(results[0]), map[string]int{"price": did.ofBob})
 
 	results, did = measure(t, p, "count", "app.Shop.price", "--when", "$exception != null")
@@ -229,14 +245,18 @@ func checkAttached(t *testing.T, jdk jvmtest.JDK, p *jvmtest.Running) {
 	compare(t, "by callers", calls(results[0]), map[string]int{
 		"rate [app.Shop.tax(D)D app.Shop.tax(I)D]": did.orders - did.refused,
 	})
+}
 
-	results, did = measure(t, p, "monitor", "app.Shop.price")
+func checkMonitor(t *testing.T, p *jvmtest.Running) {
+	results, did := measure(t, p, "monitor", "app.Shop.price")
 	rows := list(results[len(results)-1], "rows")
 	if len(rows) != 1 || rows[0]["calls"] != float64(did.orders) || rows[0]["errors"] != float64(did.refused) {
 		t.Errorf("monitor: got %v, want one row with %d calls and %d errors", rows, did.orders, did.refused)
 	}
+}
 
-	results, did = measure(t, p, "profile", "--root", "app.Shop.price", "--timing", "exact")
+func checkProfile(t *testing.T, p *jvmtest.Running) {
+	results, did := measure(t, p, "profile", "--root", "app.Shop.price", "--timing", "exact")
 	methods, tree := list(results[0], "methods"), map[string]int{}
 	for _, node := range list(results[0], "merged") {
 		if method, _ := node["method"].(float64); method >= 0 {
@@ -245,8 +265,10 @@ func checkAttached(t *testing.T, jdk jvmtest.JDK, p *jvmtest.Running) {
 		}
 	}
 	compare(t, "profile", tree, map[string]int{"price": did.orders, "step": did.steps})
+}
 
-	results, _ = measure(t, p, "trace", "app.Shop.order", "--limit", "1000", "--show", "none")
+func checkTrace(t *testing.T, p *jvmtest.Running) {
+	results, _ := measure(t, p, "trace", "app.Shop.order", "--limit", "1000", "--show", "none")
 	handed := 0
 	for _, transaction := range results {
 		for _, part := range list(transaction, "parts") {
@@ -258,66 +280,70 @@ func checkAttached(t *testing.T, jdk jvmtest.JDK, p *jvmtest.Running) {
 	if handed != ordered {
 		t.Errorf("trace: %d transactions with a part in another thread, want %d", handed, ordered)
 	}
+}
 
-	if out, err := exec.Command(sondePath, "undo", strconv.Itoa(p.PID)).CombinedOutput(); err != nil || !strings.Contains(string(out), "no hooks") {
-		t.Errorf("undo: %v, %s", err, out)
-	}
-	if now := p.Stderr(); now != said && jdk.Major < 21 { // later JDKs warn about agents
-		t.Errorf("the program printed %s", now)
+func checkHot(t *testing.T, p *jvmtest.Running) {
+	tell(t, p, "load")
+	if hot := string(sonde(t, "hot", strconv.Itoa(p.PID), "--duration", "1s", "--json")); !strings.Contains(hot, `"step"`) {
+		t.Errorf("hot: no method step in %s", hot)
 	}
 }
 
-// TestWithAgent starts the program with a pack, and looks for the cause of its load beside it.
-func TestWithAgent(t *testing.T) {
-	classes := shop(t)
-	for _, jdk := range tested(t) {
-		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
-			folder := t.TempDir()
-			if err := os.CopyFS(folder, os.DirFS(classes)); err != nil {
-				t.Fatal(err)
-			}
-			const probes = "version: 1\nprobes:\n  - name: shop\n    methods: [app.Shop.order, app.Shop.price]\n"
-			if err := os.WriteFile(filepath.Join(folder, "probes.yaml"), []byte(probes), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			sonde(t, "agent-jar", "-o", filepath.Join(folder, "agent.jar"))
-			sonde(t, "pack", filepath.Join(folder, "app"), "--probes", filepath.Join(folder, "probes.yaml"), "-o", filepath.Join(folder, "shop.pack"))
-			inside := jvmtest.Visible(t, jdk, folder)
-			option := fmt.Sprintf("-javaagent:%[1]s/agent.jar=pack=%[1]s/shop.pack,arena=%[1]s", inside)
-			p := jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: []string{option, "-cp", inside, "app.Shop"}})
-			did := order(t, p, 30)
-			arenas, err := filepath.Glob(filepath.Join(jdk.Root, inside, "*.arena"))
-			if err != nil || len(arenas) != 1 {
-				t.Fatalf("arenas %v, %v", arenas, err)
-			}
-			var report map[string]any
-			if err := json.Unmarshal(sonde(t, "report", arenas[0], "--json"), &report); err != nil {
-				t.Fatal(err)
-			}
-			compare(t, "pack", calls(report), map[string]int{"order": did.orders, "price": did.orders})
+// checkWalk looks for the cause of the program's load.
+func checkWalk(t *testing.T, p *jvmtest.Running) {
+	tell(t, p, "load")
+	walk := sonde(t, "walk", strconv.Itoa(p.PID), "--own", "app", "--sampling", "1s", "--json")
+	var walked map[string]any
+	if err := json.Unmarshal(walk, &walked); err != nil {
+		t.Fatal(err)
+	}
+	methods := list(walked, "methods")
+	var causes []string
+	for _, spot := range list(walked, "spots") {
+		if cause, ok := spot["cause"].(map[string]any); ok {
+			causes = append(causes, fmt.Sprint(methods[int(cause["method"].(float64))]["name"]))
+		}
+	}
+	if !slices.Contains(causes, "often") {
+		t.Errorf("walk: the causes are %v, want often: %s", causes, walk)
+	}
+}
 
-			tell(t, p, "load")
-			climb := sonde(t, "walk", strconv.Itoa(p.PID), "--own", "app", "--sampling", "1s", "--json")
-			var walked map[string]any
-			if err := json.Unmarshal(climb, &walked); err != nil {
-				t.Fatal(err)
-			}
-			methods := list(walked, "methods")
-			var causes []string
-			for _, spot := range list(walked, "spots") {
-				if cause, ok := spot["cause"].(map[string]any); ok {
-					causes = append(causes, fmt.Sprint(methods[int(cause["method"].(float64))]["name"]))
-				}
-			}
-			if !slices.Contains(causes, "often") {
-				t.Errorf("walk: the causes are %v, want often: %s", causes, climb)
-			}
-			sonde(t, "undo", strconv.Itoa(p.PID))
-			status := string(sonde(t, "status", strconv.Itoa(p.PID)))
-			if !strings.Contains(status, "waits for a command") {
-				t.Errorf("status after undo: %s", status)
-			}
-		})
+func checkUndo(t *testing.T, p *jvmtest.Running) {
+	if out := string(sonde(t, "undo", strconv.Itoa(p.PID))); !strings.Contains(out, "no hooks") {
+		t.Errorf("undo: %s", out)
+	}
+}
+
+// checkPack starts the program with a pack, and looks for the cause of its load beside the pack.
+func checkPack(t *testing.T, jdk jvmtest.JDK, classes string) {
+	folder := t.TempDir()
+	if err := os.CopyFS(folder, os.DirFS(classes)); err != nil {
+		t.Fatal(err)
+	}
+	const probes = "version: 1\nprobes:\n  - name: shop\n    methods: [app.Shop.order, app.Shop.price]\n"
+	if err := os.WriteFile(filepath.Join(folder, "probes.yaml"), []byte(probes), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	sonde(t, "agent-jar", "-o", filepath.Join(folder, "agent.jar"))
+	sonde(t, "pack", filepath.Join(folder, "app"), "--probes", filepath.Join(folder, "probes.yaml"), "-o", filepath.Join(folder, "shop.pack"))
+	inside := jvmtest.Visible(t, jdk, folder)
+	option := fmt.Sprintf("-javaagent:%[1]s/agent.jar=pack=%[1]s/shop.pack,arena=%[1]s", inside)
+	p := jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: []string{option, "-cp", inside, "app.Shop"}})
+	did := order(t, p, 30)
+	arenas, err := filepath.Glob(filepath.Join(jdk.Root, inside, "*.arena"))
+	if err != nil || len(arenas) != 1 {
+		t.Fatalf("arenas %v, %v", arenas, err)
+	}
+	var report map[string]any
+	if err := json.Unmarshal(sonde(t, "report", arenas[0], "--json"), &report); err != nil {
+		t.Fatal(err)
+	}
+	compare(t, "pack", calls(report), map[string]int{"order": did.orders, "price": did.orders})
+	checkWalk(t, p)
+	sonde(t, "undo", strconv.Itoa(p.PID))
+	if status := string(sonde(t, "status", strconv.Itoa(p.PID))); !strings.Contains(status, "waits for a command") {
+		t.Errorf("status after undo: %s", status)
 	}
 }
 

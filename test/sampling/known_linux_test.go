@@ -18,9 +18,6 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 )
 
-// releases are all that the sampler knows.
-var releases = []int{8, 11, 17, 21, 25, 26}
-
 // parts are the parts of the program Known.
 var parts = []string{
 	"loop", "inlined", "recursion", "deep", "lambda", "stream", "reflection", "handle", "nativeCode", "intrinsic", "monitor", "megamorphic", "exception",
@@ -50,7 +47,7 @@ func isMatrix() bool { return os.Getenv("SONDE_MATRIX") != "" }
 // TestKnownStacks compares each sample of a program with what the program did at that time.
 func TestKnownStacks(t *testing.T) {
 	classes := compile(t, "Known")
-	for _, jdk := range jvmtest.Releases(t, releases...) {
+	for _, jdk := range jvmtest.Releases(t, jvmtest.AllReleases...) {
 		for i, mode := range modes {
 			if !isMatrix() && (len(modes)+jdk.Major+i)%len(modes) != 0 {
 				continue // each release has one, and each mode a release
@@ -94,7 +91,7 @@ func compile(t *testing.T, names ...string) string {
 func sampled(t *testing.T) []jvmtest.JDK {
 	t.Helper()
 	if isMatrix() {
-		return jvmtest.Releases(t, releases...)
+		return jvmtest.Releases(t, jvmtest.AllReleases...)
 	}
 	return jvmtest.JDKs(t)
 }

@@ -8,7 +8,7 @@ import java.util.concurrent.Future;
 
 /**
  * A shop that takes orders when it is told to, and counts what it does. Each order has a customer, and is priced by a
- * thread of a pool. Commands are lines: "orders N" takes N orders, "load" computes all the time.
+ * thread of a pool. Commands are lines: "orders N" takes N orders, "load" computes all the time from then on.
  */
 public final class Shop {
     private static final String[] CUSTOMERS = {"ann", "bob", "eve"};
@@ -20,6 +20,7 @@ public final class Shop {
     static volatile long refused;
     static volatile long steps;
     static volatile double sink;
+    private static boolean loaded;
 
     private Shop() {
     }
@@ -29,16 +30,7 @@ public final class Shop {
         System.out.println("ready");
         for (String line = in.readLine(); line != null; line = in.readLine()) {
             if (line.equals("load")) {
-                Thread load = new Thread(new Runnable() {
-                    @Override
-                    public void run() {
-                        for (int i = 0;; i++) {
-                            sink = often(i) + rarely(i);
-                        }
-                    }
-                }, "load");
-                load.setDaemon(true);
-                load.start();
+                load();
             } else {
                 for (int i = Integer.parseInt(line.split(" ")[1]); i > 0; i--) {
                     order(CUSTOMERS[i % 3], i);
@@ -103,5 +95,19 @@ public final class Shop {
 
     static double rate() {
         return 0.2;
+    }
+
+    private static void load() {
+        if (loaded) {
+            return;
+        }
+        loaded = true;
+        Thread load = new Thread(() -> {
+            for (int i = 0;; i++) {
+                sink = often(i) + rarely(i);
+            }
+        }, "load");
+        load.setDaemon(true);
+        load.start();
     }
 }
