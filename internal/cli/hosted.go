@@ -50,7 +50,7 @@ var lookKinds = []lookKind{
 var clientFlags = []string{"help", "json", backgroundFlag, noServiceFlag, "start", "agent-dir", "dry-run", "yes", "end", "file", "weave", "pack"}
 
 // pathFlags name files. The service has another working directory.
-var pathFlags = []string{"output", "prometheus", "cache"}
+var pathFlags = []string{"output", "prometheus", "token-file", "cache"}
 
 // probesProperty is the text of the file of probes; titleFlag is its name.
 const (

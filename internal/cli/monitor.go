@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"net"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,6 +26,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/report/prometheus"
+	"github.com/sonde-jvm/sonde/internal/service"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
@@ -49,6 +51,7 @@ type monitorCommand struct {
 	json       bool
 	prometheus string
 	listen     string
+	tokenFile  string
 	calls      uint64
 	contexts   contextFlags
 	wanted     *probeset.Set // of contexts; nil if none is used
@@ -82,6 +85,7 @@ func newMonitor(s streams) *cobra.Command {
 	flags.BoolVar(&c.json, "json", false, "write a JSON object per interval, each on its own line")
 	flags.StringVar(&c.prometheus, "prometheus", "", "`FILE` to write for Prometheus after each interval")
 	flags.StringVar(&c.listen, "listen", "", "`[ADDRESS:]PORT` at which /metrics is served for Prometheus; the default address is 127.0.0.1")
+	flags.StringVar(&c.tokenFile, "token-file", "", "`FILE` to write a token to, which --listen then requires")
 	c.contexts.register(command)
 	c.targetFlags.register(flags)
 	c.registerYes(flags)
@@ -106,6 +110,9 @@ func (c *monitorCommand) check(args []string, _ func(string) bool) (err error) {
 		if c.listen, err = listenAddress(c.listen); err != nil {
 			return err
 		}
+	}
+	if c.tokenFile != "" && c.listen == "" {
+		return usage("--token-file: only --listen requires a token")
 	}
 	if c.prometheus != "" {
 		return checkWritable(c.prometheus)
@@ -188,8 +195,9 @@ the time since the start and include a histogram of times:
   sonde_calls_lost_total  sonde_monitor_up  sonde_calls_lower_bound (marked with ≥)
 Rows by context also have the labels within, callers and tag_NAME. When the command
 ends, the file stays, with sonde_monitor_up at 0. Everybody who can reach the address
-of --listen can read method names and figures. With --by method, each method has about
-35 series.`
+of --listen can read method names, figures and tags, unless --token-file requires a token,
+as Authorization: Bearer TOKEN (credentials_file in Prometheus). It is new at each start;
+only this user can read the file. With --by method, each method has about 35 series.`
 
 type monitorRun struct {
 	*monitorCommand
@@ -201,8 +209,8 @@ type monitorRun struct {
 func (c *monitorCommand) run(ctx context.Context) (err error) {
 	defer ignoreBrokenPipe()()
 	r := newMonitorRun(c)
-	if r.export, err = prometheus.NewExporter(c.prometheus, c.listen); err != nil {
-		return fmt.Errorf("--listen %s: %w", c.listen, err)
+	if r.export, err = c.newExporter(); err != nil {
+		return err
 	}
 	defer r.export.Close()
 	flags, period := c.flags()
@@ -219,9 +227,34 @@ func (c *monitorCommand) run(ctx context.Context) (err error) {
 		r.remark("the cost of the clock could not be measured, so times include it: " + format.OneLine(err))
 	}
 	if address := r.export.Address(); address != "" {
-		r.screen.say("serving http://%s/metrics", address)
+		whom := ""
+		if host, _, _ := net.SplitHostPort(address); c.tokenFile == "" && !isLoopback(host) {
+			whom = " for everybody who can reach it; --token-file requires a token"
+		}
+		r.screen.say("serving http://%s/metrics%s", address, whom)
 	}
 	return r.finish(ctx, r.watch(ctx))
+}
+
+func (c *monitorCommand) newExporter() (*prometheus.Exporter, error) {
+	var check func(*http.Request) error
+	if c.tokenFile != "" {
+		token := newToken()
+		if err := writeToken(c.tokenFile, token); err != nil {
+			return nil, err
+		}
+		check = func(r *http.Request) error {
+			if !service.HasToken(r, token) {
+				return service.ErrToken
+			}
+			return nil
+		}
+	}
+	exporter, err := prometheus.NewExporter(c.prometheus, c.listen, check)
+	if err != nil {
+		return nil, fmt.Errorf("--listen %s: %w", c.listen, err)
+	}
+	return exporter, nil
 }
 
 func newMonitorRun(c *monitorCommand) *monitorRun {

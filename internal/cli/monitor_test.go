@@ -1,6 +1,9 @@
 package cli
 
 import (
+	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -180,6 +183,51 @@ func TestListenAddress(t *testing.T) {
 	for _, text := range []string{"x", "localhost", "localhost:http", "1.2.3.4:99999", "99999"} {
 		if got, err := listenAddress(text); err == nil {
 			t.Errorf("%s: %s", text, got)
+		}
+	}
+}
+
+// TestMetricsRequireTheToken: with --token-file, only requests with the token in the file are answered.
+func TestMetricsRequireTheToken(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(file, []byte("of before"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []monitorCommand{{listen: "127.0.0.1:0"}, {listen: "127.0.0.1:0", tokenFile: file}} {
+		e, err := c.newExporter()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(e.Close)
+		token, mode := "", os.FileMode(0)
+		if c.tokenFile != "" {
+			data, err := os.ReadFile(file)
+			info, problem := os.Stat(file)
+			if err != nil || problem != nil {
+				t.Fatal(err, problem)
+			}
+			if token, mode = strings.TrimSpace(string(data)), info.Mode(); len(token) != 64 || mode != 0o600 {
+				t.Errorf("token %q, mode %v", token, mode)
+			}
+		}
+		for given, isRight := range map[string]bool{"": false, "Bearer ": false, "Bearer of before": false, token: false, "Bearer " + token: token != ""} {
+			want := http.StatusUnauthorized
+			if isRight || c.tokenFile == "" {
+				want = http.StatusOK
+			}
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+e.Address()+"/metrics", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			request.Header.Set("Authorization", given)
+			response, err := http.DefaultClient.Do(request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = response.Body.Close()
+			if response.StatusCode != want {
+				t.Errorf("token file %q, Authorization %q: got %d, want %d", c.tokenFile, given, response.StatusCode, want)
+			}
 		}
 	}
 }

@@ -99,9 +99,7 @@ func serve(ctx context.Context, s streams, o serveOptions) error {
 	defer runner.close()
 	settings := service.Settings{Version: version(), Runner: runner, State: state, Idle: o.idle}
 	if o.listen != "" {
-		random := make([]byte, 32)
-		_, _ = rand.Read(random) // never fails
-		settings.Token = hex.EncodeToString(random)
+		settings.Token = newToken()
 	}
 	listener, err := place().Listen(ctx)
 	if errors.Is(err, service.ErrRunning) && o.isReady { // another command has just started it
@@ -148,16 +146,28 @@ func (s streams) tellToken(o serveOptions, address, token string) error {
 		_, err := fmt.Fprintf(s.out, "http://%s\ntoken %s\n", address, token)
 		return err
 	}
-	_ = os.Remove(o.tokenFile) // its mode may be another
-	file, err := os.OpenFile(o.tokenFile, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err := writeToken(o.tokenFile, token); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(s.out, "http://%s\n", address)
+	return err
+}
+
+func newToken() string {
+	random := make([]byte, 32)
+	_, _ = rand.Read(random) // never fails
+	return hex.EncodeToString(random)
+}
+
+// writeToken writes a token to a file that only this user can read.
+func writeToken(path, token string) error {
+	_ = os.Remove(path) // its mode may be another
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return outputError(o.tokenFile, err)
+		return outputError(path, err)
 	}
-	if _, err := io.WriteString(file, token+"\n"); err != nil {
-		return errors.Join(err, file.Close())
-	}
-	_, _ = fmt.Fprintf(s.out, "http://%s\n", address)
-	return file.Close()
+	_, err = io.WriteString(file, token+"\n")
+	return errors.Join(err, file.Close())
 }
 
 func stopService(ctx context.Context, s streams) error {

@@ -391,8 +391,8 @@ func (s *Service) handler(needsToken bool) http.Handler {
 		case who.err != nil:
 			refuse(w, &statusError{http.StatusForbidden, who.err})
 			return
-		case needsToken && !s.hasToken(r):
-			refuse(w, &statusError{http.StatusUnauthorized, errors.New("the token is missing or wrong: send it as Authorization: Bearer TOKEN")})
+		case needsToken && !HasToken(r, s.Token):
+			refuse(w, &statusError{http.StatusUnauthorized, ErrToken})
 			return
 		case r.Header.Get("Origin") != "" && !needsToken:
 			refuse(w, &statusError{http.StatusForbidden, errors.New("not allowed from a web page")})
@@ -433,10 +433,14 @@ func (r *refusal) Header() http.Header               { return r.header }
 func (r *refusal) WriteHeader(status int)            { r.status = status }
 func (r *refusal) Write(content []byte) (int, error) { return len(content), nil }
 
-func (s *Service) hasToken(r *http.Request) bool {
+// HasToken reports whether a request has a token, which is not empty.
+func HasToken(r *http.Request, token string) bool {
 	given, is := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	return is && s.Token != "" && subtle.ConstantTimeCompare([]byte(given), []byte(s.Token)) == 1
+	return is && token != "" && subtle.ConstantTimeCompare([]byte(given), []byte(token)) == 1
 }
+
+// ErrToken says that a request has no token, or a wrong one.
+var ErrToken = errors.New("the token is missing or wrong: send it as Authorization: Bearer TOKEN")
 
 // A statusError is an error with its HTTP status.
 type statusError struct {

@@ -20,16 +20,17 @@ import (
 // An Exporter publishes measurements in a file, at an address, or both.
 type Exporter struct {
 	path     string
+	check    func(*http.Request) error // nil: everybody may read
 	listener net.Listener
 	server   *http.Server
 	text     atomic.Pointer[[]byte]
 	failed   bool // the last write of the file failed, and was reported
 }
 
-// NewExporter returns an exporter for a file and an address, each of which may be empty.
-// It listens at once, so that a port in use is reported before anything else happens.
-func NewExporter(path, address string) (*Exporter, error) {
-	e := &Exporter{path: path}
+// NewExporter returns an exporter for a file and an address, each of which may be empty. Requests that check refuses are not
+// answered; it may be nil. The exporter listens at once, so that a port in use is reported before anything else happens.
+func NewExporter(path, address string, check func(*http.Request) error) (*Exporter, error) {
+	e := &Exporter{path: path, check: check}
 	e.text.Store(&[]byte{})
 	if address == "" {
 		return e, nil
@@ -53,6 +54,12 @@ func (e *Exporter) serve(w http.ResponseWriter, r *http.Request) {
 	if local, is := e.listener.Addr().(*net.TCPAddr); is && local.IP.IsLoopback() && !isLocal(r.Host) {
 		http.Error(w, "this name is not one of this machine: use localhost or 127.0.0.1", http.StatusMisdirectedRequest)
 		return
+	}
+	if e.check != nil {
+		if err := e.check(r); err != nil {
+			http.Error(w, err.Error(), http.StatusUnauthorized)
+			return
+		}
 	}
 	w.Header().Set("Content-Type", contentType)
 	_, _ = w.Write(*e.text.Load())

@@ -14,7 +14,7 @@ import (
 // TestExporter serves and writes what was published last.
 func TestExporter(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sonde.prom")
-	e, err := NewExporter(path, "127.0.0.1:0")
+	e, err := NewExporter(path, "127.0.0.1:0", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func TestExporter(t *testing.T) {
 	if left, err := filepath.Glob(filepath.Join(filepath.Dir(path), ".*")); err != nil || len(left) > 0 {
 		t.Errorf("%v, %v", left, err)
 	}
-	if _, err := NewExporter("", e.Address()); err == nil || !strings.Contains(err.Error(), "name another port") {
+	if _, err := NewExporter("", e.Address(), nil); err == nil || !strings.Contains(err.Error(), "name another port") {
 		t.Errorf("%v", err)
 	}
 	e.path = filepath.Join(path, "below")
@@ -53,7 +53,7 @@ func TestExporter(t *testing.T) {
 
 // TestNamesOfOtherMachines: a page of another site cannot read the answer by a name that leads here.
 func TestNamesOfOtherMachines(t *testing.T) {
-	e, err := NewExporter("", "127.0.0.1:0")
+	e, err := NewExporter("", "127.0.0.1:0", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
