@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -117,6 +118,63 @@ func TestPackThatCannotBeUsedIsLeftOut(t *testing.T) {
 				p.tells("threads 1", "1")
 			}
 		})
+	}
+}
+
+// TestPackOfOthersIsLeftOut: a pack is code, so it is used only if nobody could have written it who could not write the
+// agent's jar as well.
+func TestPackOfOthersIsLeftOut(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("NOT TESTED: files of another user cannot be made here (be root)")
+	}
+	for _, jdk := range jvmtest.OneJDK(t) {
+		p := newPacked(t, jdk)
+		beside := p.file
+		folder := filepath.Join(p.dir, "packs")
+		apart := filepath.Join(folder, "b.pack")
+		link := filepath.Join(p.dir, "link.pack")
+		data, err := os.ReadFile(p.file)
+		if err := errors.Join(err, os.Mkdir(folder, 0o755), os.WriteFile(apart, data, 0o600), os.Symlink(apart, link)); err != nil {
+			t.Fatal(err)
+		}
+		const other, open = " belongs to another user", " can be written by others (chmod go-w prevents this)"
+		for _, tt := range []struct {
+			name, pack, changed string
+			owner               int
+			mode                os.FileMode
+			why                 string
+		}{
+			{"own", apart, apart, 0, 0o600, ""},
+			{"another's", apart, apart, nobody, 0o644, other},
+			{"another's by a link", link, apart, nobody, 0o644, other},
+			{"for all to write", apart, apart, 0, 0o646, open},
+			{"for the group to write", beside, beside, 0, 0o664, open},
+			{"in another's directory", apart, folder, nobody, 0o755, other},
+			{"in a directory for all to write", apart, folder, 0, 0o777, open},
+			{"in a sticky directory", apart, folder, 0, 0o777 | os.ModeSticky, ""},
+			{"beside the jar in a directory for all to write", beside, p.dir, 0, 0o777, ""},
+		} {
+			t.Run(tt.name, func(t *testing.T) {
+				before, err := os.Stat(tt.changed)
+				if err := errors.Join(err, os.Chown(tt.changed, tt.owner, 0), os.Chmod(tt.changed, tt.mode)); err != nil {
+					t.Fatal(err)
+				}
+				p.t, p.file = t, tt.pack
+				arenas := t.TempDir()
+				p.start("arena=" + arenas)
+				await(t, "the notice", func() bool { return p.notice() != "" })
+				want := filepath.Join(arenas, fmt.Sprintf("sonde-%d.arena", p.target.PID)) + "\n" + tt.pack + "\n"
+				if tt.why != "" {
+					want = "\n" + tt.pack + "\nother users could replace the code there: " + tt.changed + tt.why + "\n"
+				}
+				if got := p.notice(); got != want {
+					t.Errorf("the notice says %q, want %q", got, want)
+				}
+				if err := errors.Join(os.Chown(tt.changed, 0, 0), os.Chmod(tt.changed, before.Mode())); err != nil {
+					t.Fatal(err)
+				}
+			})
+		}
 	}
 }
 

@@ -31,11 +31,16 @@ final class OwnLoader extends ClassLoader {
         Permissions all = new Permissions();
         all.add(new AllPermission());
         domain = new ProtectionDomain(null, all);
-        jar = read(new File(OwnLoader.class.getProtectionDomain().getCodeSource().getLocation().toURI()));
+        jar = read(file());
         int at = 0;
         while (at + HEADER_BYTES <= jar.length && number(at) == HEADER) {
             at = add(at);
         }
+    }
+
+    /** The agent's jar. */
+    static File file() throws Exception {
+        return new File(OwnLoader.class.getProtectionDomain().getCodeSource().getLocation().toURI());
     }
 
     private static byte[] read(File file) throws IOException {

@@ -88,9 +88,10 @@ public final class Stub implements Runnable {
                 // The offset of arrays and the proof that no thread is in a hook rely on HotSpot.
                 throw new UnsupportedOperationException("packs need a HotSpot JVM of 64 bits; use not=GLOB to exclude this program");
             }
+            String checked = Trust.checkPack(new File(pack), OwnLoader.file()).getPath();
             @SuppressWarnings("unchecked")
             Consumer<Object[]> main = (Consumer<Object[]>) new OwnLoader().loadClass(PACK_MAIN).newInstance();
-            main.accept(new Object[] {instrumentation, pack, arena, PACK_HOLDER, notice});
+            main.accept(new Object[] {instrumentation, checked, arena, PACK_HOLDER, notice});
         } catch (Throwable failed) {
             String reason = failed.getMessage();
             notice.accept("\n" + (reason == null ? failed.getClass().getName() : reason.replace('\n', ' ')));
