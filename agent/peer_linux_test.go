@@ -294,6 +294,30 @@ func TestOnlyTheAgentControlsHooks(t *testing.T) {
 	})
 }
 
+// TestForgedTokensChangeNothing: the exits of hooks can be called with any token, which must neither change memory that is not
+// the caller's, nor what other calls count.
+func TestForgedTokensChangeNothing(t *testing.T) {
+	everyGuest(t, func(t *testing.T, g *guest) {
+		g.tell("work", 1)
+		a, _ := g.mapArena()
+		g.hook()
+		forge := fmt.Sprintf("forge:%s:%d", strings.ReplaceAll(agent.HookClass(), "/", "."), a.Epoch())
+		if got := g.tell(forge, 1); got != forge+" 20000" { // of a thread that has counted nothing
+			t.Error(got)
+		}
+		for range 3 {
+			g.tell("work", 100)
+			g.tell(forge, 1)
+			g.tell("threads", 1)
+		}
+		if got, want := calls(t, a, "Guest$Work"), uint64(3*(100+2)); got != want {
+			t.Errorf("%d calls, want %d", got, want)
+		}
+		g.leave()
+		isGone(t, g.target)
+	})
+}
+
 // What would harm the program is refused, and the session goes on.
 func TestValuesThatCannotBeAreRefused(t *testing.T) {
 	everyGuest(t, func(t *testing.T, g *guest) {

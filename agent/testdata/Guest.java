@@ -8,6 +8,7 @@ import java.lang.reflect.Array;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
+import java.util.Random;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.locks.LockSupport;
 
@@ -57,6 +58,9 @@ public class Guest {
             case "mirror":
                 return Mirror.next(i);
             default:
+                if (what.startsWith("forge:")) {
+                    return forge(what.split(":")[1], Long.parseLong(what.split(":")[2]), i);
+                }
                 return what.startsWith("control:") ? control(what.substring(what.indexOf(':') + 1)) : Work.next(i);
         }
     }
@@ -87,6 +91,49 @@ public class Guest {
             throw new IllegalStateException(e);
         }
         return allowed;
+    }
+
+    /** Calls the exits of hooks with tokens that no hook has returned, all of them with an epoch; returns how many. */
+    private static int forge(String hooks, long epoch, int seed) {
+        final int calls = 20000;
+        Random random = new Random(seed);
+        try {
+            Method exit = Class.forName(hooks).getMethod("exit", long.class);
+            Method fail = Class.forName(hooks).getMethod("fail", long.class, int.class);
+            Class<?> trace = Class.forName(hooks + "Trace");
+            Method elapsed = trace.getMethod("elapsed", long.class);
+            Method capture = trace.getMethod("capture", long.class, int.class, String.class);
+            Method settle = trace.getMethod("settle", long.class, int.class, int.class, boolean.class);
+            Method loud = Class.forName(hooks + "Watch").getMethod("loud", long.class);
+            for (int i = 0; i < calls; i++) {
+                // The place of this thread or any; any kind of token; a depth or a node that may be there, or any.
+                long place = i % 2 == 0 ? Thread.currentThread().getId() : random.nextInt(1 << 17);
+                long named = i % 3 == 0 ? random.nextInt(8) : i % 3 == 1 ? random.nextInt(1 << 14) : random.nextInt(1 << 24);
+                long token = epoch << 43 | place << 26 | (long) random.nextInt(4) << 24 | named;
+                switch (random.nextInt(6)) {
+                    case 0:
+                        fail.invoke(null, token, 1);
+                        break;
+                    case 1:
+                        elapsed.invoke(null, token);
+                        break;
+                    case 2:
+                        capture.invoke(null, token, 0, "x");
+                        break;
+                    case 3:
+                        settle.invoke(null, token, 1, 0, false);
+                        break;
+                    case 4:
+                        loud.invoke(null, token & ~0xffffL);
+                        break;
+                    default:
+                        exit.invoke(null, token);
+                }
+            }
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalStateException(e);
+        }
+        return calls;
     }
 
     /** Calls Work in threads that are virtual where there are such. */

@@ -1,6 +1,7 @@
 package jvmtest
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -91,7 +92,7 @@ func (j JDK) commandOfNobody(tool string) []string {
 }
 
 // Visible returns the path by which programs of a JDK find a directory. It copies the directory if
-// the JDK runs in a chroot.
+// the JDK runs in a chroot, to one that every user may read.
 func Visible(t testing.TB, jdk JDK, directory string) string {
 	t.Helper()
 	if jdk.Root == "" {
@@ -102,7 +103,7 @@ func Visible(t testing.TB, jdk JDK, directory string) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(inside) })
-	if err := os.CopyFS(inside, os.DirFS(directory)); err != nil {
+	if err := errors.Join(os.Chmod(inside, 0o755), os.CopyFS(inside, os.DirFS(directory))); err != nil {
 		t.Fatal(err)
 	}
 	return inside[len(jdk.Root):]

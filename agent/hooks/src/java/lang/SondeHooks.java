@@ -7,7 +7,6 @@ import static java.lang.SondeHooksPlaces.FIRST_BITS;
 import static java.lang.SondeHooksPlaces.FRESH;
 import static java.lang.SondeHooksPlaces.MUTED;
 import static java.lang.SondeHooksPlaces.TOKEN;
-import static java.lang.SondeHooksPlaces.VIRTUAL;
 import static java.lang.SondeHooksPlaces.WORD;
 import static sonde.layout.Layout.*;
 
@@ -287,7 +286,8 @@ public final class SondeHooks {
     static void close(long token, int threw) {
         long now = (token & TOKEN_CLOCK) != 0 ? System.nanoTime() : 0;
         // The token names the thread's place, which belongs to the thread while it has running calls. The
-        // table is read before the epoch: if the epoch is the token's, so is the table.
+        // table is read before the epoch: if the epoch is the token's, so is the table. The program can call this
+        // with any token, which must change nothing but what the thread has measured.
         int index = (int) (token >>> TOKEN_PLACE_SHIFT) & SondeHooksPlaces.MOST_INDEX;
         int then = (int) (token >>> TOKEN_EPOCH_SHIFT);
         long[] places = SondeHooksPlaces.table(index);
@@ -295,20 +295,24 @@ public final class SondeHooks {
             return;
         }
         long place = SondeHooksPlaces.offset(index);
-        if ((U.getLong(places, place + WORD) & VIRTUAL) != 0 && !SondeHooksPlaces.isOwner(places, place)) {
-            return; // the place was given up too early and belongs to another thread now
+        if (!SondeHooksPlaces.isOwner(places, place) || (U.getLong(places, place + WORD) & FRESH) != 0) {
+            return; // the place was given up too early and belongs to another thread now, or the token is forged
         }
         U.putLongOpaque(places, place + BUSY, 1);
         try {
             long b = base;
             if (b != 0 && epoch == then) {
                 long block = b + U.getLong(places, place + BLOCK);
+                int named = (int) token & TOKEN_PAYLOAD;
                 if ((token & TOKEN_FRAMED) != 0) {
-                    pop(b, block, (int) token & TOKEN_PAYLOAD, now, threw, places, place);
-                } else {
-                    long node = at(b, (int) token & TOKEN_PAYLOAD);
-                    U.putInt(null, block + BLOCK_CURRENT, U.getInt(null, node + NODE_PARENT));
-                    SondeHooksTree.addThrown(node, threw);
+                    pop(b, block, named, now, threw, places, place);
+                } else if (named == U.getInt(null, block + BLOCK_CURRENT) || SondeHooksTree.isNode(b, block, named)) {
+                    long node = at(b, named);
+                    int parent = U.getInt(null, node + NODE_PARENT);
+                    if (parent != 0) { // else it is the root, which is no call
+                        U.putInt(null, block + BLOCK_CURRENT, parent);
+                        SondeHooksTree.addThrown(node, threw);
+                    }
                 }
             }
         } finally {
@@ -323,9 +327,9 @@ public final class SondeHooks {
     @ForceInline
     private static void pop(long b, long block, int depth, long now, int threw, long[] places, long place) {
         int top = U.getInt(null, block + BLOCK_DEPTH);
-        if (depth != top) {
-            if (depth > top) {
-                return; // an enclosing exit has popped it
+        if (depth != top || depth == 0) {
+            if (depth > top || depth == 0) {
+                return; // an enclosing exit has popped it, or the token is forged
             }
             SondeHooksTree.abandon(b, block, depth, now, places, place);
         }
@@ -336,7 +340,10 @@ public final class SondeHooks {
         long node = at(b, (int) both);
         int flags = (int) (both >>> 32);
         long nanos = now - U.getLong(null, frame + FRAME_START);
-        if ((flags & (FRAME_SAMPLED | FRAME_ROOT | FRAME_SPREAD | FRAME_LATE | FRAME_TRACED)) != 0) {
+        if ((flags & (FRAME_SAMPLED | FRAME_ROOT | FRAME_SPREAD | FRAME_LATE | FRAME_TRACED | FRAME_JOINED)) != 0) {
+            if ((flags & FRAME_JOINED) != 0) {
+                return; // the frame belongs to no call, and the token is forged
+            }
             SondeHooksTree.finish(b, block, frame, node, flags, nanos, threw, places, place);
         }
         // Rare cases (recursion, a new maximum) are computed without branches: a compiler would leave out

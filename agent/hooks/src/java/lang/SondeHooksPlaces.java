@@ -82,9 +82,13 @@ final class SondeHooksPlaces {
         return LONGS + ((tid & (1L << bits) - 1) << PLACE_SHIFT);
     }
 
+    /** The table with the place of an index; null if there is none. A forged token has any index. */
     @ForceInline
     static long[] table(int index) {
-        return index < SECOND ? first : second;
+        if (index < 1 << FIRST_BITS) {
+            return first;
+        }
+        return index < SECOND ? null : second;
     }
 
     @ForceInline

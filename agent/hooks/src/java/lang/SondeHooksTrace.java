@@ -8,7 +8,6 @@ import static java.lang.SondeHooksPlaces.CONTEXT;
 import static java.lang.SondeHooksPlaces.FRESH;
 import static java.lang.SondeHooksPlaces.MUTE_ONE;
 import static java.lang.SondeHooksPlaces.TOKEN;
-import static java.lang.SondeHooksPlaces.VIRTUAL;
 import static java.lang.SondeHooksPlaces.WORD;
 import static sonde.layout.Layout.*;
 
@@ -111,8 +110,8 @@ public final class SondeHooksTrace {
         }
         long place = SondeHooksPlaces.offset(index);
         long word = U.getLong(places, place + WORD);
-        if ((word & VIRTUAL) != 0 && !SondeHooksPlaces.isOwner(places, place)) {
-            return 0; // the place was given up too early and belongs to another thread now
+        if (!SondeHooksPlaces.isOwner(places, place) || (word & FRESH) != 0) {
+            return 0; // the place was given up too early and belongs to another thread now, or the token is forged
         }
         long result = 0;
         U.putLong(places, place + WORD, word + MUTE_ONE); // methods that read a text may have hooks
@@ -122,7 +121,7 @@ public final class SondeHooksTrace {
             if (b != 0 && SondeHooks.epoch == then) {
                 long block = b + U.getLong(places, place + BLOCK);
                 int depth = (int) token & TOKEN_PAYLOAD;
-                if (depth <= U.getInt(null, block + BLOCK_DEPTH)) {
+                if (depth > 0 && depth <= U.getInt(null, block + BLOCK_DEPTH)) {
                     long frame = SondeHooksTree.frame(b, block, depth - 1);
                     if (what < DROP) {
                         result = what == ELAPSED ? now - U.getLong(null, frame + FRAME_START)

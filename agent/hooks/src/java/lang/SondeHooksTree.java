@@ -85,7 +85,7 @@ final class SondeHooksTree {
                 untrace(b, block, frame, node, flags, now, places, place);
             }
         }
-        U.putInt(null, block + BLOCK_DEPTH, depth);
+        U.putInt(null, block + BLOCK_DEPTH, top); // not depth: a forged one may be larger
     }
 
     private static void untrace(long b, long block, long frame, long node, int flags, long now, long[] places,
@@ -162,6 +162,18 @@ final class SondeHooksTree {
         int ref = child(b, block, U.getInt(null, block + BLOCK_ROOT), id, probe);
         U.putInt(null, block + BLOCK_NEARBY + ((id & NEARBY - 1) << 2), ref);
         return ref;
+    }
+
+    /** Whether a ref is that of a node of a block. */
+    static boolean isNode(long b, long block, int ref) {
+        for (int chunk = U.getInt(null, block + BLOCK_CHUNK); chunk != 0; chunk = U.getInt(null, at(b, chunk) + CHUNK_OLDER)) {
+            int offset = ref - chunk - CHUNK_SIZE / UNIT;
+            int used = U.getInt(null, at(b, chunk) + CHUNK_USED);
+            if (offset >= 0 && offset < used * (NODE_SIZE / UNIT)) {
+                return offset % (NODE_SIZE / UNIT) == 0;
+            }
+        }
+        return false;
     }
 
     /** Where a node keeps the ref of a child that was called before. */
