@@ -56,13 +56,14 @@ func run(ctx context.Context, r *harness.Report) error {
 
 // A result is how a test of one JDK has ended.
 type result struct {
+	test       string
 	table, row string
 	jdk        string
 	action     string // pass, skip or fail
 	reason     string // why it was skipped or has failed
 }
 
-// results are in the order in which the tests have ended.
+// results are in the order in which the tests have ended. Of a test that was run again, the last one counts.
 type results struct {
 	all  []result
 	said map[string]string // the reasons that running tests have printed, by the names of the tests
@@ -101,6 +102,8 @@ func (r *results) read(events io.Reader) error {
 			return err
 		}
 		switch event.Action {
+		case "run":
+			delete(r.said, event.Test)
 		case "output":
 			if reason, isReason := reasonIn(event.Output); isReason && r.said[event.Test] == "" {
 				r.said[event.Test] = reason
@@ -135,11 +138,11 @@ func (r *results) add(test, action string) {
 	if len(parts) < 2 || !strings.HasPrefix(parts[1], "jdk") {
 		return
 	}
-	one := result{jdk: strings.TrimPrefix(parts[1], "jdk"), action: action, reason: r.said[test]}
+	one := result{test: test, jdk: strings.TrimPrefix(parts[1], "jdk"), action: action, reason: r.said[test]}
 	switch {
 	case parts[0] == "TestCorpusIdentity":
 		one.table, one.row = capabilities, "identity"
-	case len(parts) == 2 && action == "pass":
+	case len(parts) == 2 && (action == "pass" || one.reason == ""): // or a part of it has failed
 		return
 	case parts[0] == "TestCapabilities" && len(parts) == 3:
 		one.table, one.row = capabilities, parts[2]
@@ -152,6 +155,10 @@ func (r *results) add(test, action string) {
 		one.table, one.row = capabilities, "all"
 	}
 	one.row = strings.ReplaceAll(one.row, "_", " ")
+	if before := slices.IndexFunc(r.all, func(o result) bool { return o.test == test }); before >= 0 {
+		r.all[before] = one
+		return
+	}
 	r.all = append(r.all, one)
 }
 

@@ -14,6 +14,7 @@ func TestResults(t *testing.T) {
 {"Action":"output","Test":"TestOptions/jdk25/AOT_cache/count","Output":"    a_test.go:8: and more\n"}
 {"Action":"fail","Test":"TestOptions/jdk25/AOT_cache/count"}
 {"Action":"fail","Test":"TestOptions/jdk25/AOT_cache"}
+{"Action":"fail","Test":"TestOptions/jdk25"}
 {"Action":"pass","Test":"TestCapabilities/jdk17/count"}
 {"Action":"pass","Test":"TestCapabilities/jdk17"}
 {"Action":"pass","Test":"TestCorpusIdentity/jdk26"}
@@ -25,17 +26,23 @@ func TestResults(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []result{
-		{options, "ZGC", "8", "skip", "the JDK does not know it"},
-		{options, "AOT cache", "25", "fail", "count: got 1, want 2"},
-		{options, "AOT cache", "25", "fail", ""},
-		{capabilities, "count", "17", "pass", ""},
-		{capabilities, "identity", "26", "pass", ""},
+		{"TestOptions/jdk8/ZGC", options, "ZGC", "8", "skip", "the JDK does not know it"},
+		{"TestOptions/jdk25/AOT_cache/count", options, "AOT cache", "25", "fail", "count: got 1, want 2"},
+		{"TestOptions/jdk25/AOT_cache", options, "AOT cache", "25", "fail", ""},
+		{"TestCapabilities/jdk17/count", capabilities, "count", "17", "pass", ""},
+		{"TestCorpusIdentity/jdk26", capabilities, "identity", "26", "pass", ""},
 	}
 	if !slices.Equal(r.all, want) {
 		t.Errorf("got  %v\nwant %v", r.all, want)
 	}
 	if !worse(want[1], want[2]) || worse(want[2], want[1]) || worse(want[3], want[1]) {
 		t.Error("a failure with a reason is not the worst")
+	}
+	const again = `{"Action":"run","Test":"TestOptions/jdk25/AOT_cache/count"}
+{"Action":"pass","Test":"TestOptions/jdk25/AOT_cache/count"}
+`
+	if err := r.read(strings.NewReader(again)); err != nil || r.all[1].action != "pass" || r.all[1].reason != "" || len(r.all) != len(want) {
+		t.Errorf("run again: %v, %v", r.all, err)
 	}
 	if err := r.read(strings.NewReader("no event\n")); err == nil {
 		t.Error("a line that is no event was accepted")

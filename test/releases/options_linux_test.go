@@ -181,7 +181,11 @@ func prepareImage(t *testing.T, jdk jvmtest.JDK, s *start) jvmtest.JDK {
 		t.Skip("NOT TESTED: the JDK has no modules")
 	}
 	home := s.classpath + "/image"
-	linked := jvmtest.RunTool(t, jdk, "jlink", "--add-modules", "java.base,java.instrument", "--output", home, "--strip-debug")
+	strip := "--strip-java-debug-attributes" // --strip-debug needs objcopy
+	if jdk.Major < 17 {
+		strip = "--strip-debug"
+	}
+	linked := jvmtest.RunTool(t, jdk, "jlink", "--add-modules", "java.base,java.instrument", "--output", home, strip)
 	if linked.Exit != 0 {
 		t.Fatalf("jlink: %s", linked.Stdout+linked.Stderr)
 	}
