@@ -64,7 +64,7 @@ identity: setup ## every class of every JDK and jar here comes back byte-identic
 	SONDE_CORPUS=full $(GO) test -count=1 -timeout 60m -v -run Corpus ./test/identity ./classfile/...
 
 .PHONY: matrix
-matrix: build ## all commands on all JDKs with all their options, as tables; weave and verify every class, run real programs
+matrix: build ## the main commands on all JDKs with many of their options, as tables; weave and verify every class, run real programs
 	@.ci/setup jars jres jdks
 	$(GO) run ./bench/matrix -write
 	SONDE_MATRIX=1 $(GO) test -count=1 -timeout 180m -v ./test/matrix/... ./test/realprograms/...

@@ -59,11 +59,11 @@ type result struct {
 	test       string
 	table, row string
 	jdk        string
-	action     string // pass, skip or fail
+	action     string // pass, skip, fail, or run if it has not ended
 	reason     string // why it was skipped or has failed
 }
 
-// results are in the order in which the tests have ended. Of a test that was run again, the last one counts.
+// results are in the order in which the tests have begun. Of a test that was run again, the last one counts.
 type results struct {
 	all  []result
 	said map[string]string // the reasons that running tests have printed, by the names of the tests
@@ -71,7 +71,7 @@ type results struct {
 
 // test runs tests, and prints what those print that fail.
 func (r *results) test(ctx context.Context, variable string, args ...string) error {
-	command := exec.CommandContext(ctx, "go", append([]string{"test", "-json", "-count=1", "-timeout=180m"}, args...)...)
+	command := exec.CommandContext(ctx, "go", append([]string{"test", "-json", "-count=1", "-timeout=180m", "-parallel=3"}, args...)...)
 	command.Env = append(os.Environ(), variable)
 	command.Stderr = os.Stderr
 	events, err := command.StdoutPipe()
@@ -104,6 +104,7 @@ func (r *results) read(events io.Reader) error {
 		switch event.Action {
 		case "run":
 			delete(r.said, event.Test)
+			r.add(event.Test, event.Action)
 		case "output":
 			if reason, isReason := reasonIn(event.Output); isReason && r.said[event.Test] == "" {
 				r.said[event.Test] = reason
@@ -127,35 +128,48 @@ func reasonIn(output string) (string, bool) {
 	return strings.TrimPrefix(found[1], "NOT TESTED: "), true
 }
 
+// The tables, by the titles of their first columns.
 const (
-	capabilities = "what works on which JDK"
-	options      = "what works with which options and surroundings of the JVM"
+	capabilities = "capability"
+	options      = "way to run the JVM"
 )
 
-// add adds the result of a test whose name has the JDK in its second part. A part of a test of options is in its row.
+// notes say what the cells of each table mean.
+var notes = map[string]string{
+	capabilities: "What works on which JDK: a program counts what it does, and Sonde must report the same. context: conditions, " +
+		"sequences, tags and callers, also over threads. pack: a program that was started with one, with a walk beside it. " +
+		"identity: all classes of the JDK come back byte-identical.",
+	options: "With which options, and in which surroundings: in each cell, count, context, profile, trace, walk and undo. Sonde runs " +
+		"as root, outside containers. From JDK 24 on, ZGC is generational without an option.",
+}
+
+// add adds the result of a test whose name has the JDK in its second part. A part of a test of options is in its row if it fails.
 func (r *results) add(test, action string) {
 	parts := strings.Split(test, "/")
 	if len(parts) < 2 || !strings.HasPrefix(parts[1], "jdk") {
 		return
 	}
+	before := slices.IndexFunc(r.all, func(o result) bool { return o.test == test })
 	one := result{test: test, jdk: strings.TrimPrefix(parts[1], "jdk"), action: action, reason: r.said[test]}
 	switch {
 	case parts[0] == "TestCorpusIdentity":
 		one.table, one.row = capabilities, "identity"
-	case len(parts) == 2 && (action == "pass" || one.reason == ""): // or a part of it has failed
+	case len(parts) == 2 && one.reason == "": // it says nothing else than its parts
 		return
 	case parts[0] == "TestCapabilities" && len(parts) == 3:
 		one.table, one.row = capabilities, parts[2]
-	case parts[0] == "TestOptions" && len(parts) > 2:
+	case parts[0] == "TestOptions" && len(parts) == 3:
 		one.table, one.row = options, parts[2]
-		if len(parts) > 3 && action == "fail" {
-			one.reason = parts[3] + ": " + one.reason
+	case parts[0] == "TestOptions" && len(parts) > 3:
+		if action != "fail" && before < 0 {
+			return
 		}
+		one.table, one.row, one.reason = options, parts[2], parts[3]+": "+one.reason
 	default: // of the whole JDK
 		one.table, one.row = capabilities, "all"
 	}
 	one.row = strings.ReplaceAll(one.row, "_", " ")
-	if before := slices.IndexFunc(r.all, func(o result) bool { return o.test == test }); before >= 0 {
+	if before >= 0 {
 		r.all[before] = one
 		return
 	}
@@ -164,9 +178,10 @@ func (r *results) add(test, action string) {
 
 // report makes a table of each kind of test, and a note for each cell without a plain result.
 func (r *results) report(to *harness.Report) {
-	var notes []string
+	var reasons []string
 	failed := 0
 	for _, table := range []string{capabilities, options} {
+		to.Note("%s", notes[table])
 		var rows []string
 		cells := map[[2]string]result{}
 		for _, one := range r.all {
@@ -193,15 +208,15 @@ func (r *results) report(to *harness.Report) {
 				if !is {
 					one = result{action: "skip", reason: "not run"}
 				}
-				mark := map[string]string{"pass": "✓", "skip": "–", "fail": "✗"}[one.action]
+				mark := map[string]string{"pass": "✓", "skip": "–", "run": "✗", "fail": "✗"}[one.action]
 				if one.action != "pass" {
-					note := cmp.Or(one.reason, "no reason is known")
-					if !slices.Contains(notes, note) {
-						notes = append(notes, note)
+					reason := cmp.Or(one.reason, map[string]string{"run": "it did not end"}[one.action], "no reason is known")
+					if !slices.Contains(reasons, reason) {
+						reasons = append(reasons, reason)
 					}
-					mark += fmt.Sprintf(" [%d]", slices.Index(notes, note)+1)
+					mark += fmt.Sprintf(" [%d]", slices.Index(reasons, reason)+1)
 				}
-				if one.action == "fail" {
+				if one.action == "fail" || one.action == "run" {
 					failed++
 				}
 				texts = append(texts, mark)
@@ -209,14 +224,14 @@ func (r *results) report(to *harness.Report) {
 			t.Row(texts...)
 		}
 	}
-	for i, note := range notes {
-		to.Note("[%d] %s", i+1, note)
+	for i, reason := range reasons {
+		to.Note("[%d] %s", i+1, reason)
 	}
-	to.Bar(harness.Judge(failed == 0), "everything works that the JDK has; %d cells do not", failed)
+	to.Bar(harness.Judge(failed == 0), "everything works that a JDK has; %d cells failed", failed)
 }
 
 // worse reports whether a result replaces another one of the same cell: a failure does, with the first reason that there is.
 func worse(a, b result) bool {
-	rank := func(r result) int { return slices.Index([]string{"skip", "pass", "fail"}, r.action) }
+	rank := func(r result) int { return slices.Index([]string{"skip", "pass", "run", "fail"}, r.action) }
 	return rank(a) > rank(b) || rank(a) == rank(b) && b.reason == ""
 }

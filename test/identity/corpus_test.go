@@ -126,8 +126,14 @@ func hash(name string) uint32 {
 // until the test ends, or before JDK 9 from jars.
 func images(t *testing.T) []source {
 	t.Helper()
+	majors := slices.Clone(jvmtest.AllReleases)
+	for _, jdk := range jvmtest.Installed() {
+		if !slices.Contains(majors, jdk.Major) {
+			majors = append(majors, jdk.Major)
+		}
+	}
 	var sources []source
-	for _, jdk := range jvmtest.Releases(t, jvmtest.AllReleases...) {
+	for _, jdk := range jvmtest.Releases(t, majors...) {
 		name := fmt.Sprintf("jdk%d", jdk.Major)
 		if jdk.Major < 9 {
 			files, err := filepath.Glob(filepath.Join(jdk.Root, jdk.Home, "jre", "lib", "*.jar"))

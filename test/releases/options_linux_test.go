@@ -71,6 +71,7 @@ func TestOptions(t *testing.T) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			for _, way := range settings {
 				t.Run(way.name, func(t *testing.T) {
+					t.Parallel()
 					needOptions(t, jdk, way.options)
 					folder := jvmtest.PublicDirectory(t)
 					writeJar(t, filepath.Join(folder, "shop.jar"), classes)
