@@ -199,15 +199,15 @@ func TestMetricsRequireTheToken(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(e.Close)
-		token, mode := "", os.FileMode(0)
+		token := ""
 		if c.tokenFile != "" {
 			data, err := os.ReadFile(file)
 			info, problem := os.Stat(file)
 			if err != nil || problem != nil {
 				t.Fatal(err, problem)
 			}
-			if token, mode = strings.TrimSpace(string(data)), info.Mode(); len(token) != 64 || mode != 0o600 {
-				t.Errorf("token %q, mode %v", token, mode)
+			if token = strings.TrimSpace(string(data)); len(token) != 64 || info.Mode() != 0o600 {
+				t.Errorf("token %q, mode %v; want 64 characters, mode 0600", token, info.Mode())
 			}
 		}
 		for given, isRight := range map[string]bool{"": false, "Bearer ": false, "Bearer of before": false, token: false, "Bearer " + token: token != ""} {

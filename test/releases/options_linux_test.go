@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
@@ -193,6 +194,9 @@ func prepareImage(t *testing.T, jdk jvmtest.JDK, s *start) jvmtest.JDK {
 	return jvmtest.JDK{Home: home, Major: jdk.Major, Version: jdk.Version, Root: jdk.Root}
 }
 
+// containers is held by the one that runs: JVMs in a chroot have the same /tmp, where the names of all would be those of process 1.
+var containers sync.Mutex
+
 // prepareContainer runs the program in namespaces of its own, with its own processes and, unless it has a root directory of its
 // own, its own /tmp.
 func prepareContainer(wrap ...string) func(*testing.T, jvmtest.JDK, *start) jvmtest.JDK {
@@ -203,6 +207,8 @@ func prepareContainer(wrap ...string) func(*testing.T, jvmtest.JDK, *start) jvmt
 			t.Skipf("NOT TESTED: namespaces cannot be made here (be root): %v %s", err, out)
 		}
 		s.isForked = true
+		containers.Lock()
+		t.Cleanup(containers.Unlock)
 		return jdk
 	}
 }
