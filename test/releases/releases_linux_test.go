@@ -256,7 +256,7 @@ func checkMonitor(t *testing.T, p *jvmtest.Running) {
 }
 
 func checkProfile(t *testing.T, p *jvmtest.Running) {
-	results, did := measure(t, p, "profile", "--root", "app.Shop.price", "--timing", "exact")
+	results, did := measure(t, p, "profile", "--root", "app.Shop.price", "--timing", "exact", "--whole")
 	methods, tree := list(results[0], "methods"), map[string]int{}
 	for _, node := range list(results[0], "merged") {
 		if method, _ := node["method"].(float64); method >= 0 {

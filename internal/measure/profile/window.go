@@ -54,12 +54,12 @@ type view struct {
 	note        string // says what is left out
 }
 
-// narrow reduces what was read to the window. If the window covers too little of the run,
-// nothing is left out.
+// narrow reduces what was read to the window. If the window covers too little of the run, or no
+// call while there were some before, nothing is left out.
 func (w *window) narrow(r *run, threads []arena.Thread, read time.Time) view {
 	open := read.Sub(w.began)
 	settled := w.threads != nil && w.settled && r.pace != nil && open >= overhead.SettleInterval // the time before describes another program
-	if !settled && !w.isEnough(r.began, read) {
+	if !settled && !w.isEnough(r.began, read) || w.isEmpty(threads) {
 		return view{began: r.began, read: read}
 	}
 	w.subtract(threads)
@@ -108,6 +108,21 @@ func (w *window) keep(threads []arena.Thread) {
 		}
 		w.threads[t.Root] = nodes
 	}
+}
+
+// isEmpty reports whether all calls ended before the window.
+func (w *window) isEmpty(threads []arena.Thread) bool {
+	hasCalls := false
+	for _, t := range threads {
+		before := w.threads[t.Root]
+		for _, n := range t.Nodes {
+			if n.Calls > before[n.Ref].Calls {
+				return false
+			}
+			hasCalls = hasCalls || n.Calls > 0
+		}
+	}
+	return hasCalls
 }
 
 // subtract removes what was measured before the window.

@@ -68,6 +68,13 @@ func TestAViewIsWhatFiguresCover(t *testing.T) {
 	if v.began != w.began || v.took() != 10*time.Second || v.since != 2000 || !strings.HasPrefix(v.note, "figures cover the last 10s, ") || !strings.HasSuffix(v.note, "the first 2.5s are left out") {
 		t.Errorf("%+v", v)
 	}
+	ended := thread()
+	ended.Stack = nil
+	w.keep([]arena.Thread{ended})
+	if v := w.narrow(r, []arena.Thread{ended}, read); v.began != r.began || v.note != "" || ended.Nodes[1].Calls != 3 {
+		t.Errorf("a window without calls: %+v, %+v; want the whole run, with 3 calls", v, ended.Nodes[1])
+	}
+	w.threads = map[uint32]map[uint32]arena.Node{}
 	w.began = before(minWindow / 2)
 	if v := w.narrow(r, nil, read); v.began != r.began || v.took() != 12500*time.Millisecond || v.note != "" {
 		t.Errorf("a window that is not wide enough: %+v", v)
