@@ -168,6 +168,11 @@ demo: setup ## find out why a running shop's checkout is slow for some customers
 	@.ci/setup h2
 	@GO='$(GO)' demo/run
 
+.PHONY: tutorial
+tutorial: build ## run the commands of docs/tutorial.md in order, and check what they print
+	@.ci/setup h2
+	SONDE_TUTORIAL=1 $(GO) test -count=1 -v -timeout 20m -run Tutorial ./test/demo
+
 .PHONY: release
 release: setup ## build what users install into dist/: static binaries, Debian packages, checksums
 	@.ci/release

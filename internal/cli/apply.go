@@ -59,11 +59,11 @@ func newApply(s streams) *cobra.Command {
 	}
 	flags := command.Flags()
 	c.flags = flags
-	flags.StringVarP(&c.file, "file", "f", "", "`FILE` of probes; - reads standard input")
+	flags.StringVarP(&c.file, probesFlag, "f", "", "`FILE` of probes; - reads standard input")
 	flags.BoolVar(&c.dryRun, "dry-run", false, "show what would change without changing anything")
 	flags.BoolVar(&c.yes, "yes", false, "do not ask before changes")
 	flags.BoolVar(&c.end, "end", false, "end the sonde apply of the JVM")
-	flags.VarP(length(&c.duration, 0, 0, 0), "duration", "d", "end after this time; 0 continues until Ctrl-C or sonde apply --end")
+	flags.VarP(span(&c.duration, 0, 0, 0), "duration", "d", "end after this time; 0 continues until Ctrl-C or sonde apply --end")
 	flags.Var(span(&c.interval, time.Second, leastInterval, 0), "interval", intervalUsage)
 	flags.BoolVar(&c.json, "json", false, "write JSON")
 	flags.StringArrayVarP(&c.outputs, "output", "o", nil, "file to write traces to at the end: .html, .json, .trace.json, .otlp.json or .txt; may be repeated")

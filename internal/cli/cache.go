@@ -322,7 +322,7 @@ any packages.`,
 		},
 	}
 	command.Flags().Var(oneOf(&c.sort, "used", "used", "size", "class"), "sort", "`ORDER`: used, size or class")
-	command.Flags().Var(number(&c.top, 0, 0, 0), "top", "show at most `N` entries; 0 shows all")
+	command.Flags().VarP(number(&c.top, 0, 0, 0), "top", "n", "show at most `N` entries; 0 shows all")
 	return c.with(command, c.run)
 }
 

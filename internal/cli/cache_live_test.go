@@ -172,13 +172,13 @@ func TestOptionsOfApply(t *testing.T) {
 			map[string]any{"cache": "/d", "cache-share": "group", "cache-trust": []string{"a", "b"}, "duration": "1m0s", "left": json.RawMessage("true")}},
 		{"apply", "/d", []string{"--no-cache", "--budget", "3%"}, map[string]any{"no-cache": json.RawMessage("true"), "budget": "3%"}},
 		{"apply", cacheOff, nil, map[string]any{"no-cache": true}},
-		{"attach", "/d", []string{"--weave", "--pack", "p", "--interval", "2s", "--force"},
+		{"live", "/d", []string{"--weave", "--pack", "p", "--interval", "2s", "--force"},
 			map[string]any{"cache": "/d", "interval": "2s", "force": json.RawMessage("true")}},
 	} {
 		t.Setenv(cacheVariable, tt.variable)
 		command := newApply(streams{})
-		if tt.name == "attach" {
-			command = newAttach(streams{})
+		if tt.name == "live" {
+			command = newPackLive(streams{})
 		}
 		if err := command.ParseFlags(tt.args); err != nil {
 			t.Fatal(err)

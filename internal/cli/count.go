@@ -52,7 +52,7 @@ RUNNING  calls that are running now (exact timing only)
 
 Timing
   exact    every call is timed, with two clock readings
-  sampled  every call is counted; one in --period, chosen at random, is timed. Times
+  sampled  every call is counted; one in N (--sample 1/N), chosen at random, is timed. Times
            are estimates, marked with ~; ±8 % is half of the 95 % confidence interval
   none     calls are only counted, which costs least
 Times include the cost of the hooks. Sonde measures this cost in the JVM and prints it.
@@ -75,7 +75,7 @@ func newCount(s streams) *cobra.Command {
 		Example: `  sonde count 4711 'com.acme.**'
   sonde count 4711 'com.acme.**' '!**.get*' --sort self --top 20 --duration 30s
   sonde count 4711 com.acme.Order.pay --calls 1000 --json
-  sonde count 4711 'org.h2.**' --timing sampled --period 128
+  sonde count 4711 'org.h2.**' --sample 1/128
   sonde count 4711 com.acme.Pay.charge --within 'com.acme.Web.handle >> com.acme.Order.*'
   sonde count 4711 com.acme.Pay.charge --when '$1.customer.tier == "gold" && $2 > 100'
   sonde count 4711 com.acme.Pay.charge --tag 'tier=$1.tier at com.acme.Web.handle' --by-tag tier`,
@@ -84,11 +84,12 @@ func newCount(s streams) *cobra.Command {
 	}
 	flags := command.Flags()
 	flags.Var(oneOf(&c.timing, results.Exact, "exact", "sampled", "none"), "timing", "exact, sampled or none")
-	flags.Var(number(&c.period, 64, 2, mostPeriod), "period", "with --timing sampled: time one call in `N`")
+	flags.Var(oneIn(&c.period, 64), "sample", "with --timing sampled, which it implies: time one call in N, chosen at random")
+	formerPeriod(command, &c.period)
 	flags.Var(oneOf(&c.sort, "total", countOrders...), "sort", "calls, total, self, mean or name")
-	flags.Var(number(&c.top, 0, 0, 0), "top", "show at most `N` methods; 0 shows all")
+	flags.VarP(number(&c.top, 0, 0, 0), "top", "n", "show at most `N` methods; 0 shows all")
 	flags.Var(span(&c.interval, time.Second, leastInterval, 0), "interval", intervalUsage)
-	flags.VarP(length(&c.duration, 0, 0, 0), "duration", "d", "end after this time; 0 continues until Ctrl-C")
+	flags.VarP(span(&c.duration, 0, 0, 0), "duration", "d", "end after this time; 0 continues until Ctrl-C")
 	flags.Uint64Var(&c.calls, "calls", 0, "end after `N` calls in total, or a few more: calls are compared every 20 ms")
 	flags.BoolVar(&c.json, "json", false, "write JSON")
 	c.contexts.register(command)
@@ -104,8 +105,13 @@ func (c *countCommand) check(args []string, given func(string) bool) error {
 	if err := c.parse(args); err != nil {
 		return err
 	}
-	if given("period") && c.timing != results.Sampled {
-		return usage("--period needs --timing sampled")
+	if isSampled := given("sample") || given("period"); isSampled && !given("timing") {
+		c.timing = results.Sampled
+	} else if isSampled && c.timing != results.Sampled {
+		return usage("--sample needs --timing sampled")
+	}
+	if c.period == 1 && c.timing == results.Sampled {
+		c.timing = results.Exact
 	}
 	if c.contexts.isUsed() {
 		if err := c.wantContexts(); err != nil {

@@ -217,7 +217,7 @@ func (h localHost) holderFindings(ctx context.Context, jvm *process.JVM) []docto
 		if o.Pack != "" {
 			findings = append(findings, doctor.Finding{
 				Severity: doctor.Note, Subject: "held", Text: fmt.Sprintf("the program was started with pack %s, whose hooks are in the JVM; other commands can look at it as well", o.Pack),
-				Remedy: fmt.Sprintf("sonde attach %d shows its measurements, sonde undo %d removes it", jvm.PID, jvm.PID),
+				Remedy: fmt.Sprintf("sonde pack live %d shows its measurements, sonde undo %d removes it", jvm.PID, jvm.PID),
 			})
 			continue
 		}

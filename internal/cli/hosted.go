@@ -43,14 +43,19 @@ var lookKinds = []lookKind{
 	{"hot", "", document.Hot{}},
 	{"observe", "", document.Proposal{}},
 	{"callees", "methods", document.Callees{}},
+	{"find", "methods", document.Find{}},
+	{"attach", "", document.Attached{}},
 	{"apply", "", document.Applied{}},
 }
 
 // Flags that are no options of a look, because the service or the client has them.
-var clientFlags = []string{"help", "json", backgroundFlag, noServiceFlag, "start", "agent-dir", "dry-run", "yes", "end", "file", "weave", "pack"}
+var clientFlags = []string{"help", "json", backgroundFlag, noServiceFlag, "start", "agent-dir", "dry-run", "yes", "end", probesFlag, "weave", "pack"}
 
 // pathFlags name files. The service has another working directory.
 var pathFlags = []string{"output", "prometheus", "token-file", "cache"}
+
+// probesFlag names a file of probes, in all commands that have one.
+const probesFlag = "probes"
 
 // probesProperty is the text of the file of probes; titleFlag is its name.
 const (
@@ -143,7 +148,7 @@ func (k *lookKind) args(r service.Request) []string {
 		}
 	}
 	if k.name == "apply" {
-		args = append(args, "--file=-")
+		args = append(args, "--"+probesFlag+"=-")
 	}
 	if !r.Text {
 		args = append(args, "--json")
@@ -175,7 +180,7 @@ func (k *lookKind) options(flags *pflag.FlagSet, args []string) (map[string]any,
 	})
 	_, isNamed := options["cache"]
 	_, isOff := options["no-cache"]
-	if k.name != "hot" && !isNamed && !isOff { // hot weaves nothing
+	if flags.Lookup("cache") != nil && !isNamed && !isOff { // else it weaves nothing
 		cache := (&cacheFlags{}).resolved()
 		if cache.dir != "" {
 			options["cache"] = cache.dir

@@ -66,7 +66,7 @@ func newHot(s streams) *cobra.Command {
 		RunE: checkAndRun(c),
 	}
 	flags := command.Flags()
-	flags.VarP(length(&c.duration, 0, 0, mostDuration), "duration", "d", "sample for this time, then show all of it; 0 continues until Ctrl-C")
+	flags.VarP(span(&c.duration, 0, 0, mostDuration), "duration", "d", "sample for this time, then show all of it; 0 continues until Ctrl-C")
 	flags.BoolVar(&c.once, "once", false, "the same as --duration with the length of --window")
 	flags.BoolVar(&c.json, "json", false, "write JSON: one object, or with --interval one per interval")
 	flags.BoolVar(&c.threads, "threads", false, "show threads instead of methods")
@@ -74,7 +74,7 @@ func newHot(s streams) *cobra.Command {
 	flags.BoolVar(&c.Waiting, "wall", false, "count waiting threads as well, by what they wait for")
 	flags.Var(oneOf(&c.sort, text.BySelf, text.BySelf, text.ByTotal, text.ByName), "sort", "self, total or name")
 	flags.StringVar(&c.filter, "filter", "", "show only methods or threads with this text in their names")
-	flags.Var(number(&c.top, 0, 0, 0), "top", "show at most `N` rows; 0 shows all that fit, or 30 at the end")
+	flags.VarP(number(&c.top, 0, 0, 0), "top", "n", "show at most `N` rows; 0 shows all that fit, or 30 at the end")
 	flags.Var(span(&c.interval, time.Second, leastInterval, 0), "interval", intervalUsage)
 	flags.Var(span(&c.window, 10*time.Second, leastWindow, mostWindow), "window", "length of time that a live table covers")
 	flags.StringArrayVarP(&c.outputs, "output", "o", nil, "file to write at the end: .html, .pb.gz, .collapsed, .json or .txt; may be repeated")

@@ -78,7 +78,7 @@ func newLaunch(s streams) *cobra.Command {
 	flags := command.Flags()
 	flags.SetInterspersed(false) // flags after the command belong to the command
 	flags.DurationVar(&hold, "hold", 0, "make the program wait for Sonde before it begins, at most for this time")
-	flags.StringVar(&probes, "probes", "", "`FILE` with the probes to apply")
+	flags.StringVarP(&probes, probesFlag, "f", "", "`FILE` of probes to apply")
 	flags.StringVar(&agentDir, "agent-dir", "", agentDirUsage)
 	flags.Lookup("hold").NoOptDefVal = usualHold.String()
 	return command

@@ -59,7 +59,7 @@ func TestCommandsThatTakeJVMs(t *testing.T) {
 			}
 		}
 	}
-	if got, want := strings.Join(with, " "), "hot walk profile trace count monitor callees observe apply save doctor status undo attach report"; got != want {
+	if got, want := strings.Join(with, " "), "hot walk profile trace count monitor find callees observe apply save doctor status attach undo report"; got != want {
 		t.Errorf("commands that take a JVM: got %s, want %s; the others are %s", got, want, without)
 	}
 }
@@ -76,6 +76,29 @@ func TestNamesStayFiles(t *testing.T) {
 	}
 }
 
+func TestNextName(t *testing.T) {
+	for _, test := range []struct{ class, part, want string }{
+		{"com.acme.Order", "", "com."},
+		{"com.acme.Order", "com.a", "com.acme."},
+		{"com.acme.Order", "com.acme.", "com.acme.Order."},
+		{"com.acme.Order", "com.acme.Or", "com.acme.Order."},
+		{"com.acme.Order", "com.acme.Order.", ""},
+		{"Main", "M", "Main."},
+	} {
+		if got, is := nextName(test.class, test.part); got != test.want || is != (test.want != "") {
+			t.Errorf("%s after %q: got %q, %t, want %q", test.class, test.part, got, is, test.want)
+		}
+	}
+}
+
+// TestFlagValuesAreCompleted asks as a shell does.
+func TestFlagValuesAreCompleted(t *testing.T) {
+	code, out, stderr := runHere(t.Context(), "__complete", "count", "1", "a.B.c", "--timing", "")
+	if want := "exact\nsampled\nnone\n:4\n"; code != exitOK || out != want {
+		t.Errorf("exit code %d, got %q, want %q: %s", code, out, want, stderr)
+	}
+}
+
 func TestManual(t *testing.T) {
 	var page strings.Builder
 	started := false
@@ -85,7 +108,7 @@ func TestManual(t *testing.T) {
 		t.Fatal(err)
 	}
 	manual(&page, hot)
-	for _, want := range []string{`.TH "SONDE-HOT" 1`, `sonde\-hot \- Show where`, ".B sonde hot PID|FILE.jfr [flags]", ".B \\-d, \\-\\-duration duration\n", ".BR sonde (1)"} {
+	for _, want := range []string{`.TH "SONDE-HOT" 1`, `sonde\-hot \- Show where`, ".B sonde hot PID|FILE [flags]", ".B \\-d, \\-\\-duration duration\n", ".BR sonde (1)"} {
 		if !strings.Contains(page.String(), want) {
 			t.Errorf("the page lacks %q", want)
 		}

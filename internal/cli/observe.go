@@ -46,7 +46,7 @@ func newObserve(s streams) *cobra.Command {
 		RunE:    checkAndRun(c),
 	}
 	flags := command.Flags()
-	flags.VarP(length(&c.For, c.For, leastObserved, mostObserved), "duration", "d", "how long to observe; with --apply, also how long the probes stay")
+	flags.VarP(span(&c.For, c.For, leastObserved, mostObserved), "duration", "d", "how long to observe; with --apply, also how long the probes stay")
 	flags.Var(span(&c.Settle, c.Settle, 0, mostObserved), "settle", "how much longer that may take in all, until there are enough samples and code with hooks is compiled again")
 	flags.Var(share(&c.Budget, c.Budget), "budget", "share of the program's processor time that the probes may cost")
 	flags.Var(number(&c.Most, c.Most, 1, mostProposed), "most", "propose at most `N` probes")

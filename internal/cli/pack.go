@@ -54,7 +54,7 @@ func newPack(s streams) *cobra.Command {
 	c.register(command)
 	command.Flags().StringVarP(&c.output, "output", "o", "", "`OUT`, the pack to write (required)")
 	command.Flags().BoolVar(&c.strict, "strict", false, "write nothing if a method cannot get a hook, a pattern matches none, or a pack cannot do what a probe or tag asks for")
-	command.AddCommand(newPackShow(s), newPackVerify(s))
+	command.AddCommand(newPackShow(s), newPackVerify(s), newPackLive(s))
 	return command
 }
 
@@ -160,7 +160,7 @@ woven classes from it as they load: no Sonde is needed, and nothing is woven at 
   java -javaagent:sonde-agent.jar=pack=app.pack -jar app.jar
 
 Measurements go to a file (arena=FILE; by default /tmp/sonde-PID-….arena, with a name that
-nobody can guess), which sonde report and sonde attach read, also while the program runs.
+nobody can guess), which sonde report and sonde pack live read, also while the program runs.
 
 Jars, wars and directories are only read, also signed ones. The pack holds the
 differences, and a class gets them only if its bytes are those that were packed. A class
@@ -439,7 +439,9 @@ type planCommand struct {
 
 func (f *planCommand) register(command *cobra.Command) {
 	flags := command.Flags()
-	flags.StringVarP(&f.probes, "probes", "p", "", "`FILE` of probes, as for sonde apply; - reads standard input (required)")
+	flags.StringVarP(&f.probes, probesFlag, "f", "", "`FILE` of probes, as for sonde apply; - reads standard input (required)")
+	flags.StringVarP(&f.probes, "p", "p", "", "former name of -f")
+	hide(command, "p")
 	flags.StringVar(&f.jdk, "jdk", "", "`HOME` of the JDK that the program will use, whose classes conditions may read; by default JAVA_HOME, or that of the java in PATH")
 	flags.BoolVar(&f.json, "json", false, "write one JSON object")
 	f.cache.register(flags)

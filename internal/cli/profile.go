@@ -77,8 +77,9 @@ func newProfile(s streams) *cobra.Command {
 	flags.Var(oneOf(&c.Scheme, "", "lazy", "eager"), "scheme", "lazy or eager; the default is the one that costs the program less")
 	flags.Var(oneOf(&c.Timing, cct.Auto, "exact", "sampled", "auto", "stacks"), "timing", "exact, sampled, auto or stacks; exact with --scheme or --start")
 	flags.Var(share(&c.Budget, profile.DefaultBudget), "budget", "with --timing auto: share of the program's processor time that measuring may cost")
-	flags.Var(number(&c.Period, profile.DefaultPeriod, 2, mostPeriod), "period", "with --timing sampled: time one call in `N`")
-	flags.VarP(length(&c.Duration, 0, 0, 0), "duration", "d", "end after this time; 0 continues until Ctrl-C")
+	flags.Var(oneIn(&c.Period, profile.DefaultPeriod), "sample", "with --timing sampled, which it implies: time one call in N, chosen at random")
+	formerPeriod(command, &c.Period)
+	flags.VarP(span(&c.Duration, 0, 0, 0), "duration", "d", "end after this time; 0 continues until Ctrl-C")
 	flags.Uint64Var(&c.Calls, "calls", 0, "end after `N` calls of the root")
 	flags.StringArrayVar(&c.Into, "into", nil, "pattern of methods to follow that are skipped by default, such as those of the JDK; may be repeated")
 	flags.StringArrayVar(&c.Skip, "skip", nil, "pattern of methods not to follow; may be repeated")
@@ -89,7 +90,7 @@ func newProfile(s streams) *cobra.Command {
 	flags.Var(span(&c.Wait, profile.DefaultWait, positive, mostWait), "wait", "how long the first call of a method waits at most for the hooks of its callees")
 	flags.StringArrayVarP(&c.outputs, "output", "o", nil, "file to write: .html, .pb.gz, .collapsed, .json or .txt; may be repeated")
 	flags.BoolVar(&c.json, "json", false, "write one JSON object to standard output instead of the report")
-	flags.Var(number(&c.top, 0, 0, 0), "top", "show at most `N` methods in the list; 0 shows all that matter")
+	flags.VarP(number(&c.top, 0, 0, 0), "top", "n", "show at most `N` methods in the list; 0 shows all that matter")
 	c.cache.register(flags)
 	flags.BoolVar(&c.Force, "force", false, forceUsage)
 	flags.BoolVar(&c.start, "start", false, "start the program with the command after --, and measure from its beginning")
@@ -114,7 +115,14 @@ func (c *profileCommand) check(args []string, dash int, given func(string) bool)
 	if _, err := pattern.ParseAll(c.Skip...); err != nil {
 		return usage("--skip: %w", err)
 	}
-	if !given("timing") && (given("scheme") || c.start) {
+	isSampled := given("sample") || given("period")
+	switch {
+	case given("timing"):
+	case isSampled && c.Period > 1:
+		c.Timing = cct.Sampled
+	case isSampled:
+		c.Timing = cct.Exact
+	case given("scheme") || c.start:
 		c.Timing = cct.Exact
 	}
 	c.Whole = c.Whole || c.start || c.Calls > 0
@@ -126,8 +134,8 @@ func (c *profileCommand) check(args []string, dash int, given func(string) bool)
 		return usage("--timing stacks counts no calls, and cannot be used with --calls or --start")
 	case given("hooks") && c.Timing != cct.Auto:
 		return usage("--hooks needs --timing auto")
-	case given("period") && c.Timing != cct.Sampled:
-		return usage("--period needs --timing sampled")
+	case isSampled && c.Period > 1 && c.Timing != cct.Sampled:
+		return usage("--sample needs --timing sampled")
 	case given("budget") && c.Timing != cct.Auto:
 		return usage("--budget needs --timing auto")
 	}
@@ -178,7 +186,7 @@ Timing
            discard all compiled code. If that costs more than the budget, there are no
            hooks, as with stacks; --hooks puts them in anyway
   exact    every call is timed
-  sampled  one call in --period, chosen at random, is timed with its callees; times
+  sampled  one call in N (--sample 1/N), chosen at random, is timed with its callees; times
            are estimates, marked with ~
   stacks   no hooks, and nothing enters the program: the kernel samples the stacks of its
            threads; times are estimates, and calls are not counted
@@ -574,6 +582,6 @@ no confidence intervals: every difference then looks certain.`,
 	}
 	flags := command.Flags()
 	flags.BoolVar(&asJSON, "json", false, "write one JSON object")
-	flags.Var(number(&top, 20, 0, 0), "top", "show at most `N` methods and contexts; 0 shows all")
+	flags.VarP(number(&top, 20, 0, 0), "top", "n", "show at most `N` methods and contexts; 0 shows all")
 	return command
 }

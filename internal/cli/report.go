@@ -58,7 +58,7 @@ func newReport(s streams) *cobra.Command {
 	flags := command.Flags()
 	flags.StringVar(&c.pack, "pack", "", "`FILE` of the pack that the program was started with, for the names of probes and tags")
 	flags.Var(oneOf(&c.sort, usualReportSort, slices.Sorted(maps.Keys(results.Orders))...), "sort", "calls, total, self, mean, max, threw or name")
-	flags.Var(number(&c.top, usualReportTop, 0, 0), "top", "show at most `N` rows of a table; 0 shows all, the default with --json")
+	flags.VarP(number(&c.top, usualReportTop, 0, 0), "top", "n", "show at most `N` rows of a table; 0 shows all, the default with --json")
 	flags.BoolVar(&c.json, "json", false, "write one JSON object")
 	return command
 }
@@ -428,9 +428,9 @@ func (r *arenaReport) describe(top int) document.Report {
 
 const rowsByProbe = "probe"
 
-const usualAttachSort = "calls"
+const usualLiveSort = "calls"
 
-type attachCommand struct {
+type packLiveCommand struct {
 	applyCommand // for --weave
 	pack         string
 	weave        bool
@@ -441,13 +441,13 @@ type attachCommand struct {
 	top          int
 }
 
-func newAttach(s streams) *cobra.Command {
-	c := &attachCommand{applyCommand: applyCommand{targetFlags: targetFlags{streams: s, usualBudget: overhead.Usual}, keep: usualKeep}}
+func newPackLive(s streams) *cobra.Command {
+	c := &packLiveCommand{applyCommand: applyCommand{targetFlags: targetFlags{streams: s, usualBudget: overhead.Usual}, keep: usualKeep}}
 	command := &cobra.Command{
-		Use:     "attach PID",
+		Use:     "live PID",
 		Short:   "Show what a pack in a running JVM measures, or replace it",
-		Long:    attachLong,
-		Example: attachExamples,
+		Long:    packLiveLong,
+		Example: packLiveExamples,
 		Args:    exactly("PID"),
 		RunE:    checkAndRun(c),
 	}
@@ -456,14 +456,14 @@ func newAttach(s streams) *cobra.Command {
 	flags.StringVar(&c.pack, "pack", "", "`FILE` of the pack, if the path that the JVM reports cannot be read")
 	flags.BoolVar(&c.once, "once", false, "show everything since the program began, and end")
 	flags.Var(span(&c.interval, time.Second, leastInterval, 0), "interval", "length of each reporting interval")
-	flags.VarP(length(&c.duration, 0, 0, 0), "duration", "d", "end after this time; 0 continues until Ctrl-C")
+	flags.VarP(span(&c.duration, 0, 0, 0), "duration", "d", "end after this time; 0 continues until Ctrl-C")
 	flags.Var(span(&c.stall, time.Second, positive, 0), "stall", "report calls that run for longer than this as stalled")
 	flags.Var(oneOf(&c.by, rowsByProbe, rowsByProbe, byMethod), "by", "one row per probe or per method")
-	flags.StringVar(&c.sort, "sort", usualAttachSort, "calls, errors, mean, p99, running or name; with --once as in sonde report, by default total")
-	flags.Var(number(&c.top, 0, 0, 0), "top", "show at most `N` rows; 0 shows all")
+	flags.StringVar(&c.sort, "sort", usualLiveSort, "calls, errors, mean, p99, running or name; with --once as in sonde report, by default total")
+	flags.VarP(number(&c.top, 0, 0, 0), "top", "n", "show at most `N` rows; 0 shows all")
 	flags.BoolVar(&c.json, "json", false, "write JSON: an object per interval, or one with --once")
 	flags.BoolVar(&c.weave, "weave", false, "remove the pack, and apply its probes with this command instead")
-	flags.StringVarP(&c.file, "file", "f", "", "with --weave: `FILE` of probes in place of the pack's own")
+	flags.StringVarP(&c.file, probesFlag, "f", "", "with --weave: `FILE` of probes in place of the pack's own")
 	flags.BoolVar(&c.yes, "yes", false, "with --weave: do not ask before changes")
 	flags.BoolVar(&c.force, "force", false, "with --weave: "+forceUsage)
 	flags.BoolVar(&c.listLeft, "left", false, "with --weave: list everything that gets no hook, with the reason")
@@ -475,10 +475,10 @@ func newAttach(s streams) *cobra.Command {
 var (
 	liveFlags  = []string{"duration", "interval", "stall", "by"} // not with --once
 	lookFlags  = []string{"once", "stall", "by", "sort", "top"}
-	weaveFlags = []string{"file", "yes", "force", "left", "cache", "cache-share", "cache-trust", "no-cache"}
+	weaveFlags = []string{probesFlag, "yes", "force", "left", "cache", "cache-share", "cache-trust", "no-cache"}
 )
 
-func (c *attachCommand) check(args []string, isSet func(flag string) bool) (err error) {
+func (c *packLiveCommand) check(args []string, isSet func(flag string) bool) (err error) {
 	c.paced = isSet("interval")
 	if c.pid, err = processNumber(args[0]); err != nil {
 		return err
@@ -500,7 +500,7 @@ func (c *attachCommand) check(args []string, isSet func(flag string) bool) (err 
 }
 
 // checkWay refuses flags of another mode: live, --once or --weave.
-func (c *attachCommand) checkWay(isSet func(flag string) bool) error {
+func (c *packLiveCommand) checkWay(isSet func(flag string) bool) error {
 	of, other := weaveFlags, "needs --weave"
 	if c.weave {
 		of, other = lookFlags, "cannot be used with --weave"
@@ -520,7 +520,7 @@ func (c *attachCommand) checkWay(isSet func(flag string) bool) error {
 	return nil
 }
 
-func (c *attachCommand) run(ctx context.Context) error {
+func (c *packLiveCommand) run(ctx context.Context) error {
 	jvm, err := inspect(c.pid)
 	if err != nil {
 		return err
@@ -540,7 +540,7 @@ func (c *attachCommand) run(ctx context.Context) error {
 	return c.show(ctx, h)
 }
 
-const attachLong = `Show what a pack in a running JVM measures, live. The program was started with
+const packLiveLong = `Show what a pack in a running JVM measures, live. The program was started with
 -javaagent:sonde-agent.jar=pack=FILE (sonde env prints this option), so that its classes
 were woven as they loaded, without a Sonde. Sonde finds the arena that the agent writes
 by the notice that the agent has left. The JVM is not asked, and nothing is changed. The
@@ -558,16 +558,16 @@ differ from the pack. The measurements of the pack stay in its arena: sonde repo
 them. When the command ends, the JVM has no hooks; the pack is active again when the
 program is restarted.`
 
-const attachExamples = `  sonde attach 4711
-  sonde attach 4711 --by method --sort p99 --duration 1m
-  sonde attach 4711 --once --sort mean
-  sonde attach 4711 --json | jq '.total.callsPerSecond'
-  sonde attach 4711 --weave --duration 10m
-  sonde attach 4711 --weave -f more.yaml`
+const packLiveExamples = `  sonde pack live 4711
+  sonde pack live 4711 --by method --sort p99 --duration 1m
+  sonde pack live 4711 --once --sort mean
+  sonde pack live 4711 --json | jq '.total.callsPerSecond'
+  sonde pack live 4711 --weave --duration 10m
+  sonde pack live 4711 --weave -f more.yaml`
 
 // takeOver removes the pack and makes this Sonde hold the JVM. All checks come before the
 // first change.
-func (c *attachCommand) takeOver(ctx context.Context, h *results.Reader) error {
+func (c *packLiveCommand) takeOver(ctx context.Context, h *results.Reader) error {
 	if c.set == nil {
 		if h.Set == nil {
 			return fmt.Errorf("the pack with the probes cannot be read%s: name it with --pack, or a file of probes with -f", inBrackets(strings.Join(h.Notes, "; ")))
@@ -588,7 +588,7 @@ func (c *attachCommand) takeOver(ctx context.Context, h *results.Reader) error {
 	return nil
 }
 
-func (c *attachCommand) evictPack(ctx context.Context, h *results.Reader) error {
+func (c *packLiveCommand) evictPack(ctx context.Context, h *results.Reader) error {
 	occupants, unreachable, err := session.Owners(ctx, h.JVM, true)
 	if err != nil {
 		return err
@@ -614,15 +614,15 @@ func (c *attachCommand) evictPack(ctx context.Context, h *results.Reader) error 
 	return nil
 }
 
-type attachRun struct {
-	*attachCommand
+type packLiveRun struct {
+	*packLiveCommand
 	results *results.Reader
 	table   liveTable
 }
 
-func (c *attachCommand) show(ctx context.Context, h *results.Reader) error {
+func (c *packLiveCommand) show(ctx context.Context, h *results.Reader) error {
 	defer ignoreBrokenPipe()()
-	r := newAttachRun(c, h)
+	r := newPackLiveRun(c, h)
 	r.table.begin(monitor.Start(h.Now()))
 	if err := r.table.read(); err != nil {
 		return err
@@ -636,8 +636,8 @@ func (c *attachCommand) show(ctx context.Context, h *results.Reader) error {
 	return r.finish(r.table.watch(ctx, &s, nil))
 }
 
-func newAttachRun(c *attachCommand, h *results.Reader) *attachRun {
-	r := &attachRun{attachCommand: c, results: h}
+func newPackLiveRun(c *packLiveCommand, h *results.Reader) *packLiveRun {
+	r := &packLiveRun{packLiveCommand: c, results: h}
 	by := byPattern
 	if c.by == byMethod || h.Set == nil { // then no probe has a name
 		by = byMethod
@@ -662,11 +662,11 @@ func sampleOf(h *results.Reader) uint32 {
 	return sample
 }
 
-func (r *attachRun) reportClasses() {
+func (r *packLiveRun) reportClasses() {
 	say := r.table.screen.say
 	say("reading the arena of process %d; %s", r.pid, format.Printable(r.accountLine(nil)))
 	if account, has, err := r.results.Account(); has && err == nil && len(account.Left) > 0 {
-		say("%s: sonde attach %d --weave weaves them if possible", format.Printable(unwovenText(document.NewAccount(&account), mostNamed)), r.pid)
+		say("%s: sonde pack live %d --weave weaves them if possible", format.Printable(unwovenText(document.NewAccount(&account), mostNamed)), r.pid)
 	}
 	for _, note := range r.results.Notes {
 		r.table.screen.note(note)
@@ -674,7 +674,7 @@ func (r *attachRun) reportClasses() {
 }
 
 // accountLine counts the classes of the pack by what happened to them.
-func (r *attachRun) accountLine(*monitorTable) string {
+func (r *packLiveRun) accountLine(*monitorTable) string {
 	name := r.results.JVM.Pack.Path
 	account, has, err := r.results.Account()
 	if err != nil || !has {
@@ -683,7 +683,7 @@ func (r *attachRun) accountLine(*monitorTable) string {
 	return "classes of pack " + name + ": " + accountText(document.NewAccount(&account))
 }
 
-func (r *attachRun) watched() []results.Row {
+func (r *packLiveRun) watched() []results.Row {
 	found, err := r.results.Results()
 	if err != nil {
 		return nil // the end reports it
@@ -702,7 +702,7 @@ func probeOf(row *results.Row) []string {
 }
 
 // hasEnded reports whether the JVM has exited or the pack was taken out.
-func (r *attachRun) hasEnded() ending {
+func (r *packLiveRun) hasEnded() ending {
 	switch {
 	case r.results.IsStopped():
 		r.table.screen.say("note: the pack was removed from process %d", r.pid)
@@ -714,7 +714,7 @@ func (r *attachRun) hasEnded() ending {
 	return notEnded
 }
 
-func (r *attachRun) finish(ended ending) error {
+func (r *packLiveRun) finish(ended ending) error {
 	failure := r.table.writeRest(ended)
 	whole := r.table.look(r.table.first)
 	whole.final, whole.ended = true, ended
@@ -725,7 +725,7 @@ func (r *attachRun) finish(ended ending) error {
 	return errors.Join(r.print(func(out io.Writer) { r.table.writeWhole(out, whole, nil, r.outWidth()) }), failure)
 }
 
-func (r *attachRun) describe(d *document.Monitor, _ *monitorTable) {
+func (r *packLiveRun) describe(d *document.Monitor, _ *monitorTable) {
 	d.Main, d.Pack, d.Arena, d.Remarks = r.table.main, r.results.JVM.Pack.Path, r.results.Path, r.results.Notes
 	if account, has, err := r.results.Account(); has && err == nil {
 		d.Classes = document.NewAccount(&account)

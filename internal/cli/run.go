@@ -114,6 +114,15 @@ func run(ctx context.Context, args []string, s streams) int {
 	started := false
 	root := newRoot(s, &started)
 	root.SetArgs(args)
+	if help := root.HelpFunc(); isShortHelp(args) {
+		root.SetHelpFunc(func(command *cobra.Command, args []string) {
+			if !command.Runnable() {
+				help(command, args)
+				return
+			}
+			writeShortHelp(s.out, command)
+		})
+	}
 	command, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return exitOK
@@ -152,7 +161,7 @@ func nearCommand(root *cobra.Command, args []string) string {
 	return ""
 }
 
-const durationWanted = "a time with its unit, such as 30s, 500ms or 2m"
+const durationWanted = "a time, such as 30s, 500ms, 2m or a number of seconds"
 
 // badValue matches the error of the flag library about a value.
 var badValue = regexp.MustCompile(`^invalid argument ("(?:.|\n)*") for ".*?--([a-z-]+)" flag: `)
@@ -195,12 +204,13 @@ For a running program, start with:
   sonde count 4711 'com.acme.**'
   sonde monitor 4711 com.acme.Order.pay
   sonde trace 4711 com.acme.Shop.checkout --slower-than 200ms
+  sonde find 4711 Order
   sonde callees 4711 com.acme.Shop.checkout
   sonde profile 4711 --root com.acme.Shop.checkout -o checkout.html
   sonde apply 4711 -f probes.yaml
 For files:
-  sonde plan app.jar --probes probes.yaml
-  sonde pack app.jar --probes probes.yaml -o app.pack
+  sonde plan app.jar -f probes.yaml
+  sonde pack app.jar -f probes.yaml -o app.pack
   sonde instrument app.jar -o app-timed.jar --template timed --match 'com.acme.**'
   sonde dump app.jar --method com.acme.Order.pay --diff app-timed.jar`,
 		SilenceErrors:     true,
@@ -239,17 +249,19 @@ For files:
 		}
 	}
 	root.SetHelpCommandGroupID(otherCommands)
+	root.AddCommand(newTopics()...)
 	for _, command := range root.Commands() {
 		if kindOf(command.Name()) != nil {
 			addServiceFlags(command)
 		}
-		if takesJVM(command) {
-			command.ValidArgsFunction = completeJVM
+		addCompletions(command)
+		for _, below := range command.Commands() {
+			addCompletions(below)
 		}
 		if slices.Contains(hostCommands, command.Name()) {
 			command.Flags().Bool(noServiceFlag, false, "do not use the service, even if it is running")
 		}
-		if !strings.Contains(command.Long, "xit code") { // then it has its own
+		if command.Runnable() && !strings.Contains(command.Long, "xit code") { // then it has its own
 			command.Long += exitCodes
 		}
 	}
@@ -257,7 +269,7 @@ For files:
 }
 
 // formerFlags are names that flags had before, and still have.
-var formerFlags = map[string]string{"for": "duration"}
+var formerFlags = map[string]string{"for": "duration", "file": probesFlag}
 
 // A group is a part of the list of commands.
 type group struct {
@@ -270,9 +282,9 @@ const otherCommands = "Other"
 func groups(s streams) []group {
 	return []group{
 		{"Find out", []*cobra.Command{newPs(s), newHot(s), newWalk(s), newProfile(s), newTrace(s), newDiff(s), newConvert(s)}},
-		{"Measure chosen methods", []*cobra.Command{newCount(s), newMonitor(s), newCallees(s), newObserve(s), newApply(s), newSave(s)}},
-		{"Manage what is running", []*cobra.Command{newDoctor(s), newStatus(s), newUndo(s), newLooks(s), newShow(s), newEnd(s), newServe(s)}},
-		{"Start programs with Sonde", []*cobra.Command{newLaunch(s), newEnv(s), newAgentJar(s), newPlan(s), newPack(s), newAttach(s), newReport(s)}},
+		{"Measure chosen methods", []*cobra.Command{newCount(s), newMonitor(s), newFind(s), newCallees(s), newObserve(s), newApply(s), newSave(s)}},
+		{"Manage what is running", []*cobra.Command{newDoctor(s), newStatus(s), newAttach(s), newUndo(s), newLooks(s), newShow(s), newEnd(s), newServe(s)}},
+		{"Start programs with Sonde", []*cobra.Command{newLaunch(s), newEnv(s), newAgentJar(s), newPlan(s), newPack(s), newReport(s)}},
 		{"Work on class files", []*cobra.Command{newInstrument(s), newRuntimeJar(s), newDump(s), newCache(s)}},
 		{otherCommands, []*cobra.Command{newVersion(s), newMan()}},
 	}

@@ -60,7 +60,7 @@ user that are running. With --service, the service itself is shown.`,
 	}
 	command.Flags().BoolVar(&ofService, "service", false, "show the service of this user")
 	command.Flags().BoolVar(&asJSON, "json", false, "write one JSON object")
-	command.Flags().Var(number(&top, 10, 0, 0), "top", "show at most `N` methods; 0 shows all")
+	command.Flags().VarP(number(&top, 10, 0, 0), "top", "n", "show at most `N` methods; 0 shows all")
 	return command
 }
 
@@ -113,7 +113,7 @@ func writeOccupant(out io.Writer, pid int, o *document.Occupant, top, width int)
 	}
 	line := fields(out, 9)
 	if o.Pack != "" {
-		line("active", "pack %s, since the program started: sonde attach %d shows it, sonde undo %d removes it", o.Pack, pid, pid)
+		line("active", "pack %s, since the program started: sonde pack live %d shows it, sonde undo %d removes it", o.Pack, pid, pid)
 		line("classes", "%s", accountText(o.Classes))
 		if named := unwovenText(o.Classes, mostNamed); named != "" {
 			line("", "%s", named)
@@ -313,7 +313,7 @@ ATTACH  whether the JVM accepts the attach protocol
 AGENTS  whether it loads agents while it runs
 SONDE   whether Sonde has hooks or an agent in it: yes; no; standby, if an agent of
         -javaagent waits for a command; pack, if it was started with a pack, whose
-        measurements sonde attach shows`,
+        measurements sonde pack live shows`,
 		Example: `  sonde ps
   sonde ps --json | jq 'select(.agents.allowed == "yes") | .pid'`,
 		Args: exactly(),

@@ -56,7 +56,7 @@ func newWalk(s streams) *cobra.Command {
 	flags.Var(number(&c.Hooks, c.Hooks, 1, mostHooks), "hooks", "switch on at most `N` hooks at a time")
 	flags.Var(share(&c.Budget, c.Budget), "budget", "share of the program's processor time that hooks may cost")
 	flags.Var(span(&c.Sampling, c.Sampling, positive, 0), "sampling", "how long to sample before the first search")
-	flags.VarP(length(&c.Duration, 0, 0, 0), "duration", "d", "continue for this time and search from new hot spots as well; 0 ends after the first search")
+	flags.VarP(span(&c.Duration, 0, 0, 0), "duration", "d", "continue for this time and search from new hot spots as well; 0 ends after the first search")
 	c.source.register(command)
 	c.cache.register(flags)
 	flags.BoolVar(&c.Force, "force", false, forceUsage)

@@ -121,3 +121,13 @@ type Removal struct {
 	Arena   string  `json:"arena"`
 	Millis  float64 `json:"millis"`
 }
+
+// Attached is written by `sonde attach --json`, at the end.
+type Attached struct {
+	PID     int       `json:"pid"`
+	JDK     string    `json:"jdk"`
+	Main    string    `json:"main"`
+	Began   time.Time `json:"began"`
+	Seconds float64   `json:"seconds"`
+	Ended   string    `json:"ended"` // why
+}

@@ -245,7 +245,7 @@ func NewHookCost(cost *session.HookCost, share float64) *HookCost {
 	return &HookCost{cost, share}
 }
 
-// Monitor is written by `sonde monitor --json` and `sonde attach --json`: for each interval,
+// Monitor is written by `sonde monitor --json` and `sonde pack live --json`: for each interval,
 // and at the end for the whole time. Fields that are known only at the end are missing
 // before.
 type Monitor struct {
@@ -275,7 +275,7 @@ type Monitor struct {
 	Disturbed   string            `json:"disturbed,omitempty"`
 	Disturbance *cost.Disturbance `json:"disturbance,omitempty"`
 
-	Pack    string   `json:"pack,omitempty"`  // of sonde attach
+	Pack    string   `json:"pack,omitempty"`  // of sonde pack live
 	Arena   string   `json:"arena,omitempty"` // that the pack's agent writes
 	Classes *Account `json:"classes,omitempty"`
 }

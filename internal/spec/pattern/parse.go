@@ -21,13 +21,16 @@ func Parse(text string) (*Pattern, error) {
 }
 
 func newParser(text string) *parser {
-	p := &parser{text: removeBlanks(text)}
+	p := &parser{text: otherSpellings.Replace(removeBlanks(text))}
 	if len(p.text) > maxPattern {
 		p.text = p.text[:40] + "…"
 		p.fail(0, "the pattern is longer than 65535 bytes")
 	}
 	return p
 }
+
+// otherSpellings are those of method references, of documentation comments and of class files.
+var otherSpellings = strings.NewReplacer("::new", ".<init>", "::", ".", "#", ".", "/", ".")
 
 // removeBlanks removes blanks around commas and at the ends. A blank between two letters
 // remains, and is rejected later.
@@ -114,9 +117,6 @@ func (p *parser) methodName(start, end int) string {
 func (p *parser) segments(start, end int) []segment {
 	var segments []segment
 	name := p.text[start:end]
-	if i := strings.IndexByte(name, '/'); i >= 0 {
-		p.fail(start+i, "write . instead of /")
-	}
 	for pos := 0; pos <= len(name) && p.err == nil; {
 		stop := segmentEnd(name, pos)
 		s := segment{glob: name[pos:stop], nested: isNested(name, pos) && isSeparator(name, pos-1)}
@@ -142,9 +142,7 @@ func (p *parser) checkLetters(start, end int) {
 	}
 	for i, r := range name {
 		switch {
-		case r == '/':
-			p.fail(start+i, "write . instead of /")
-		case strings.ContainsRune("()[];<>,:!#", r):
+		case strings.ContainsRune("()[];<>,:!", r):
 			p.fail(start+i, "'"+string(r)+"' cannot be part of a name")
 		case unicode.IsSpace(r) || unicode.IsControl(r):
 			p.fail(start+i, "a blank cannot be part of a name")

@@ -22,6 +22,9 @@
 // methods, and Order$** matches everything nested in Order, but not Order itself. A "$"
 // that cannot separate two names, as in $Proxy1 or Order$$Lambda, is an ordinary letter.
 //
+// Order#pay, Order::pay and com/acme/Order.pay are other spellings of the same, and Order::new
+// of Order.<init>.
+//
 // Constructors and static initializers are methods called <init> and <clinit>; a bare "*"
 // matches them, too. Without a parameter list any parameters match; ".." at its end
 // stands for the remaining ones. In a type a bare "*" is any type, including primitives

@@ -66,7 +66,7 @@ func TestSequenceErrors(t *testing.T) {
 		{"a.B.m -> c.D.n", 7, "'->' is not allowed between methods"},
 		{"a.B.m => c.D.n", 7, "'=>' is not allowed between methods"},
 		{"a.B.m >> handle", 10, "the class of the method is missing"},
-		{"a.B.m >>  c/D.n", 12, "write . instead of /"},
+		{"a.B::new >>  c.D::new(", 23, "must end with )"},
 		{"a.B.m > c.D.n(int,  wrong type)", 26, "a blank cannot be part"},
 		{"a.B.m > !c.D.n", 9, "cannot exclude methods"},
 		{"ä.B.m > c..n", 11, "a name is missing"},

@@ -43,7 +43,7 @@ func TestAttachTable(t *testing.T) {
 2,003       3  1.99 ms  2.03 ms  30.0 ms  30.0 ms  30.0 ms        1        0  total`,
 	} {
 		h := packedReader(t)
-		r := newAttachRun(&attachCommand{applyCommand: applyCommand{targetFlags: targetFlags{pid: nobody}}, sort: "calls", by: by, stall: time.Second}, h)
+		r := newPackLiveRun(&packLiveCommand{applyCommand: applyCommand{targetFlags: targetFlags{pid: nobody}}, sort: "calls", by: by, stall: time.Second}, h)
 		r.table.view.by = by
 		r.table.begin(monitor.Start(0))
 		if err := r.table.read(); err != nil {
@@ -82,16 +82,16 @@ func TestAttachCommandLine(t *testing.T) {
 		{"1 --once --sort self", exitError, "not a JVM"},
 		{"1 --interval 1ms", exitUsage, "--interval \"1ms\": must be"},
 		{"1 --yes", exitUsage, "--yes needs --weave"},
-		{"1 -f x.yaml", exitUsage, "--file needs --weave"},
+		{"1 -f x.yaml", exitUsage, "--probes needs --weave"},
 		{"1 --weave --once", exitUsage, "--once cannot be used with --weave"},
 		{"1 --weave -f /none/x.yaml", exitError, "no such file"},
 		{"1", exitError, "not a JVM"},
 		{"1 --weave", exitError, "not a JVM"},
 		{"999999999", exitError, "there is no such process"},
 	} {
-		code, out, stderr := runHere(context.Background(), append([]string{"attach"}, strings.Fields(tt.args)...)...)
+		code, out, stderr := runHere(context.Background(), append([]string{"pack", "live"}, strings.Fields(tt.args)...)...)
 		if code != tt.code || out != "" || !strings.Contains(stderr, tt.want) {
-			t.Errorf("sonde attach %s: exit code %d, %s%s", tt.args, code, out, stderr)
+			t.Errorf("sonde pack live %s: exit code %d, %s%s", tt.args, code, out, stderr)
 		}
 	}
 }

@@ -120,7 +120,7 @@ func (s *packedShop) reads() {
 		report.Arena != s.arena || report.Classes.Woven != 3 || report.UnderWay != 1 {
 		t.Errorf("%v, %+v", calls, report)
 	}
-	once := parse[document.Report](t, s.must("attach", s.pid, "--once", "--json"))
+	once := parse[document.Report](t, s.must("pack", "live", s.pid, "--once", "--json"))
 	if once.Calls != report.Calls || len(once.Methods) != len(report.Methods) {
 		t.Errorf("%+v", once)
 	}
@@ -128,7 +128,7 @@ func (s *packedShop) reads() {
 	if !status.Inside || len(status.Occupants) != 1 || status.Occupants[0].Pack != s.pack || status.Occupants[0].Classes.Woven != 3 {
 		t.Errorf("%+v", status)
 	}
-	if out := s.must("status", s.pid); !strings.HasPrefix(out, "active   pack "+s.pack+", since the program started: sonde attach "+s.pid+" shows it") {
+	if out := s.must("status", s.pid); !strings.HasPrefix(out, "active   pack "+s.pack+", since the program started: sonde pack live "+s.pid+" shows it") {
 		t.Errorf("%s", out)
 	}
 	for line := range strings.Lines(s.must("ps", "--json")) {
@@ -171,7 +171,7 @@ func (s *packedShop) looksBeside() {
 // watches looks on while something is sold.
 func (s *packedShop) watches() {
 	t := s.t
-	attached := startSonde(t, "attach", s.pid, "--json", "--interval", "100ms")
+	attached := startSonde(t, "pack", "live", s.pid, "--json", "--interval", "100ms")
 	s.do("sell 7 gold")
 	attached.signal(t, syscall.SIGINT)
 	if code := attached.end(t); code != exitOK {
@@ -188,7 +188,7 @@ func (s *packedShop) watches() {
 // takesOver has a Sonde in the place of the pack, and then none.
 func (s *packedShop) takesOver() {
 	t := s.t
-	weaving := startSonde(t, "attach", s.pid, "--weave", "--json")
+	weaving := startSonde(t, "pack", "live", s.pid, "--weave", "--json")
 	s.do("sell 9 gold")
 	s.expect(map[string]uint64{"charges tier=gold": 9})
 	s.must("apply", s.pid, "--end")
@@ -203,7 +203,7 @@ func (s *packedShop) takesOver() {
 	if calls["charges gold"] != 12 || report.State != "out" || !strings.Contains(strings.Join(report.Remarks, "\n"), "when the hooks were removed") {
 		t.Errorf("%v, %+v", calls, report)
 	}
-	code, _, stderr := sonde(t, "attach", s.pid)
+	code, _, stderr := sonde(t, "pack", "live", s.pid)
 	if code != exitError || !strings.Contains(stderr, "uses no pack: start the program with the option that sonde env --pack FILE prints") {
 		t.Errorf("exit code %d, %s", code, stderr)
 	}
@@ -232,7 +232,7 @@ func TestPackThatIsRefusedLive(t *testing.T) {
 	s.must("agent-jar", jar)
 	classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{"testdata/applied/Shop.java"}})
 	without := jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: []string{"-javaagent:" + jar + "=pack=" + damaged, "-cp", classes, "applied.Shop"}})
-	code, _, stderr := sonde(t, "attach", strconv.Itoa(without.PID))
+	code, _, stderr := sonde(t, "pack", "live", strconv.Itoa(without.PID))
 	if code != exitError || !strings.Contains(stderr, "was started with a pack, but the agent does not use it: "+damaged+" is damaged") {
 		t.Errorf("exit code %d, %s", code, stderr)
 	}

@@ -1,0 +1,307 @@
+// Package find looks up loaded classes and their methods by name.
+package find
+
+import (
+	"context"
+	"errors"
+
+	"slices"
+	"strings"
+
+	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/internal/classes/jimage"
+	"github.com/sonde-jvm/sonde/internal/classes/own"
+	"github.com/sonde-jvm/sonde/internal/classes/universe"
+	"github.com/sonde-jvm/sonde/internal/jvm/process"
+	"github.com/sonde-jvm/sonde/internal/session"
+	"github.com/sonde-jvm/sonde/internal/spec/pattern"
+)
+
+// Options say what to find.
+type Options struct {
+	session.Settings
+	PID     int
+	Queries []Query
+	Entered func() // called when the JVM can be asked; may be nil
+}
+
+// A Query is what a user looks for: classes, or methods.
+type Query struct {
+	text   string
+	class  *pattern.ClassPattern // nil if it can only be a method
+	method *pattern.Pattern      // nil if it can only be a class
+	isWord bool                  // a name without a package: methods are looked for only if no class has it
+}
+
+// ParseQuery parses a pattern of classes or of methods. A name without a dot is that of a class in any
+// package or, if there is none, of a method.
+func ParseQuery(text string) (Query, error) {
+	class, method := text, text
+	isWord := !strings.ContainsAny(text, ".#:/(")
+	if isWord && text != "**" {
+		class, method = "**."+text, "**."+text
+	}
+	q := Query{text: text, isWord: isWord}
+	var classErr, methodErr error
+	q.class, classErr = pattern.ParseClass(class)
+	q.method, methodErr = pattern.Parse(method)
+	if classErr != nil && methodErr != nil {
+		return q, methodErr
+	}
+	return q, nil
+}
+
+// A Result is what was found.
+type Result struct {
+	JDK, Main string
+	Loaded    int // classes in the JVM
+	Classes   []Class
+}
+
+// A Class is a loaded class.
+type Class struct {
+	Name     string // internal
+	Loader   uint32
+	Module   string   // of the JDK; empty for other classes
+	Places   []string // jars and folders that have a class of this name, in the order of the class path
+	Methods  []Method // those that match, or all if the class matches
+	Fileless bool     // its class file is not found, so its methods are not known
+}
+
+// A Method is a method of a class.
+type Method struct {
+	classfile.MethodRef
+	Access classfile.Access
+}
+
+// HasCode reports whether the method can have a hook.
+func (m Method) HasCode() bool {
+	return !m.Access.Has(classfile.AccAbstract) && !m.Access.Has(classfile.AccNative)
+}
+
+// A NothingError reports that nothing matches.
+type NothingError struct {
+	Text string
+	Near []string // loaded classes with similar names, with dots
+}
+
+func (e *NothingError) Error() string {
+	text := "no loaded class or method matches " + e.Text
+	if len(e.Near) > 0 {
+		return text + "; similar: " + strings.Join(e.Near, ", ")
+	}
+	return text + "; a class that is not loaded yet is not found"
+}
+
+// Look asks a JVM which classes it has loaded. It changes no class.
+func Look(ctx context.Context, o Options) (*Result, error) {
+	jvm, err := process.Local.Inspect(o.PID)
+	if err != nil {
+		return nil, &session.NoSuchJVM{PID: o.PID, Cause: err}
+	}
+	library := jimage.OfJVM(jvm)
+	defer func() { _ = library.Close() }()
+	look, err := session.Open(ctx, o.PID, o.Settings)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = look.Release() }()
+	if o.Entered != nil {
+		o.Entered()
+	}
+	f := &finder{library: library, queries: o.Queries, result: &Result{JDK: look.JDK().String(), Main: jvm.Main}}
+	err = f.find(ctx, look)
+	_, closing := look.Close(ctx)
+	if err := errors.Join(err, closing); err != nil {
+		return nil, err
+	}
+	var places *own.Places
+	for i := range f.result.Classes {
+		if c := &f.result.Classes[i]; c.Module == "" {
+			if places == nil {
+				places = own.FindPlaces(jvm)
+			}
+			c.Places = places.Of(c.Name)
+		}
+	}
+	return f.result, nil
+}
+
+type finder struct {
+	library *jimage.Image
+	queries []Query
+	result  *Result
+}
+
+// find lists the loaded classes, and reads the files of those that may match.
+func (f *finder) find(ctx context.Context, look *session.Look) error {
+	listed, err := look.Survey(ctx, func(string) bool { return false })
+	if err != nil {
+		return err
+	}
+	listed = slices.DeleteFunc(listed, func(c universe.Loaded) bool { return universe.IsSondes(c.Name) })
+	f.result.Loaded = len(listed)
+	matches := make([]func(class string) bool, len(f.queries)) // which classes are read for a query
+	wanted := make(map[string]bool)
+	for i := range f.queries {
+		q := &f.queries[i]
+		matches[i] = q.reads(listed)
+		for _, c := range listed {
+			if matches[i](c.Name) && !f.library.Has(c.Name) {
+				wanted[c.Name] = true
+			}
+		}
+	}
+	files := make(map[string][]universe.Loaded)
+	if len(wanted) > 0 {
+		read, err := look.Survey(ctx, func(class string) bool { return wanted[class] })
+		if err != nil {
+			return err
+		}
+		for _, c := range read {
+			files[c.Name] = append(files[c.Name], c)
+		}
+	}
+	found := make([]bool, len(f.queries))
+	for _, c := range listed {
+		for _, with := range files[c.Name] {
+			if with.Loader == c.Loader {
+				c.File = with.File
+			}
+		}
+		f.add(c, matches, found)
+	}
+	slices.SortFunc(f.result.Classes, func(a, b Class) int { return strings.Compare(a.Name, b.Name) })
+	for i, is := range found {
+		if !is {
+			return &NothingError{f.queries[i].text, near(f.queries[i].text, listed)}
+		}
+	}
+	return nil
+}
+
+// reads returns which classes must be read for a query.
+func (q *Query) reads(listed []universe.Loaded) func(class string) bool {
+	isClass := func(class string) bool { return q.class != nil && q.class.Match(class) }
+	if q.isWord {
+		if slices.ContainsFunc(listed, func(c universe.Loaded) bool { return isClass(c.Name) }) {
+			q.method = nil
+		} else {
+			q.class = nil
+		}
+	}
+	return func(class string) bool { return isClass(class) || q.method != nil && q.method.MatchClass(class) }
+}
+
+// add adds a class if it or a method of it matches, and notes which queries have found something.
+func (f *finder) add(loaded universe.Loaded, matches []func(class string) bool, found []bool) {
+	if !slices.ContainsFunc(matches, func(match func(string) bool) bool { return match(loaded.Name) }) {
+		return
+	}
+	c := Class{Name: loaded.Name, Loader: loaded.Loader, Module: f.library.Module(loaded.Name)}
+	file := loaded.File
+	if file == nil {
+		file = f.library.Class(loaded.Name)
+	}
+	methods, ok := MethodsOf(file, loaded.Name)
+	c.Fileless = !ok
+	isClass := false
+	for i := range f.queries {
+		if q := &f.queries[i]; q.class != nil && q.class.Match(loaded.Name) {
+			isClass, found[i] = true, true
+		}
+	}
+	for _, m := range methods {
+		isWanted := isClass
+		for i := range f.queries {
+			if q := &f.queries[i]; q.method != nil && q.method.Match(m.MethodRef) {
+				isWanted, found[i] = true, true
+			}
+		}
+		if isWanted {
+			c.Methods = append(c.Methods, m)
+		}
+	}
+	if isClass || len(c.Methods) > 0 {
+		f.result.Classes = append(f.result.Classes, c)
+	}
+}
+
+// MethodsOf returns the methods of a class file; false if there is none that can be read.
+func MethodsOf(file []byte, class string) (methods []Method, ok bool) {
+	if file == nil {
+		return nil, false
+	}
+	parsed, err := classfile.Parse(file)
+	if err != nil {
+		return nil, false
+	}
+	for i := range parsed.Methods {
+		m := &parsed.Methods[i]
+		name, descriptor, err := parsed.MemberName(m)
+		if err != nil {
+			return nil, false
+		}
+		methods = append(methods, Method{classfile.MethodRef{Class: class, Name: string(name), Descriptor: string(descriptor)}, m.Access})
+	}
+	return methods, true
+}
+
+// near returns loaded classes whose simple names are like one of the last two names of a query.
+func near(text string, listed []universe.Loaded) (names []string) {
+	const most = 5
+	text, _, _ = strings.Cut(text, "(")
+	words := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("./$#:*", r) })
+	words = words[max(0, len(words)-2):]
+	rank := func(class string) int {
+		simple := class[strings.LastIndexAny(class, "/$")+1:]
+		for _, word := range words {
+			switch {
+			case strings.EqualFold(simple, word):
+				return 0
+			case distance(strings.ToLower(simple), strings.ToLower(word)) <= len(word)/4:
+				return 1
+			case len(word) > 2 && strings.Contains(strings.ToLower(simple), strings.ToLower(word)):
+				return 2
+			}
+		}
+		return 3
+	}
+	byRank := make([][]string, 3)
+	for _, c := range listed {
+		if at := rank(c.Name); at < len(byRank) {
+			byRank[at] = append(byRank[at], strings.ReplaceAll(c.Name, "/", "."))
+		}
+	}
+	for _, list := range byRank {
+		slices.Sort(list)
+		names = append(names, slices.Compact(list)...)
+	}
+	return names[:min(most, len(names))]
+}
+
+// distance returns how many letters must be changed, added or removed to make one word of another, or a
+// larger number.
+func distance(a, b string) int {
+	const longest = 64
+	if len(a) > longest || len(b) > longest {
+		return longest
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		before := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := before
+			if a[i] != b[j] {
+				change++
+			}
+			before = row[j+1]
+			row[j+1] = min(change, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
