@@ -15,11 +15,11 @@ import (
 // the jars that it has open.
 type Places struct {
 	guess
-	all []place
+	all []source
 }
 
-// A place is a jar or folder with the entries that are classes, by their internal names.
-type place struct {
+// A source is a jar or folder with the entries that are classes, by their internal names.
+type source struct {
 	path    string
 	isJar   bool
 	classes map[string]string
@@ -47,7 +47,7 @@ func FindPlaces(j *process.JVM) *Places {
 }
 
 // add adds an entry of a jar or folder, if it is a class.
-func (p *place) add(entry string) {
+func (p *source) add(entry string) {
 	if name, is := strings.CutSuffix(entry, ".class"); is {
 		for _, folder := range []string{"BOOT-INF/classes/", "WEB-INF/classes/"} {
 			name = strings.TrimPrefix(name, folder)
@@ -59,7 +59,7 @@ func (p *place) add(entry string) {
 // addJar reads the directory of a jar, and returns the entries of the class path that its manifest adds.
 func (p *Places) addJar(name string) (more []string) {
 	p.open(name, func(index *archive.Index) {
-		one := place{name, true, make(map[string]string)}
+		one := source{name, true, make(map[string]string)}
 		p.names += len(index.Names)
 		for _, entry := range index.Names {
 			one.add(entry)
@@ -89,7 +89,7 @@ func (p *Places) addClasses(name string) {
 		return
 	}
 	defer func() { _ = folder.Close() }()
-	one := place{name, false, make(map[string]string)}
+	one := source{name, false, make(map[string]string)}
 	// A folder that cannot be read is left out.
 	_ = fs.WalkDir(folder, ".", func(name string, entry fs.DirEntry, err error) error {
 		switch p.files--; {
