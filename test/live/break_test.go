@@ -49,10 +49,10 @@ var variants = []struct {
 func TestHooksComeAndGoUnderThreadsThatHammerThem(t *testing.T) {
 	onBothJDKs(t, func(t *testing.T, jdk jvmtest.JDK) {
 		for i, v := range variants {
-			cycles := jvmtest.Times(2, 4)
+			cycles := jvmtest.Times(1, 4)
 			switch {
 			case i == 0:
-				cycles = jvmtest.Times(5, 20) // comeAndGo collects garbage in each fifth
+				cycles = jvmtest.Times(4, 20) // what hooks do differs in four cycles, and comeAndGo collects garbage in each fifth
 			case v.major == 0 && !jvmtest.Turn(t, jdk, i, len(variants)):
 				continue
 			case v.major != 0 && v.major != jdk.Major:
