@@ -90,6 +90,9 @@ func (w *Window) bounds(now time.Time) (from, to time.Time) {
 	if w.newest.After(to) {
 		to = w.newest
 	}
+	if to.Before(w.began) {
+		to = w.began
+	}
 	from = to.Add(-w.length)
 	if from.Before(w.began) {
 		from = w.began.Add(-1) // includes samples of that moment
