@@ -186,7 +186,7 @@ func reportNotes(report *liveprobes.Report) []string {
 }
 
 func (r *applyRun) stay(ctx context.Context) ending {
-	s := waitLoop{done: r.session.Done(), why: r.endedBy}
+	s := waitLoop{done: r.session.Done(), why: r.endedBy, screen: r.screen}
 	s.endAfter(r.duration, r.began)
 	var reading *task
 	reading = s.addTask(readEvery, func() ending {
@@ -231,8 +231,7 @@ func (r *applyRun) show() error {
 	}
 	_ = r.traces.Count() // the end reports errors
 	look.traced = r.tracedLine()
-	width, height := r.screen.size()
-	r.screen.draw(look.liveLines(width, height))
+	r.screen.show(look.frame)
 	return nil
 }
 
@@ -492,13 +491,13 @@ func runningTexts(rows []handover.Running) [][]string {
 	return texts
 }
 
-func (l *applyLook) liveLines(width, height int) []string {
-	above := append([]string{l.headline()}, l.remarks()...)
-	return frameLines(append(above, ""), nil, 0, width, height, func(most int) ([]string, int) {
-		shown, hidden := topOf(l.Probes, most)
-		columns, texts := format.FitTable(applyColumns, runningTexts(shown), applyExpendable, width)
-		return format.TableLines(columns, texts, width), hidden
+func (l *applyLook) frame(width int) service.Frame {
+	shown, hidden := topOf(l.Probes, mostRows)
+	columns, texts := format.FitTable(applyColumns, runningTexts(shown), applyExpendable, width)
+	titles, rows := format.TableRows(columns, texts, width, func(i int, row *format.Row) {
+		row.Name = strings.Join([]string{shown[i].Name, shown[i].Within, shown[i].Label}, " ")
 	})
+	return service.Frame{PID: l.PID, Lines: append([]string{l.headline()}, l.remarks()...), Titles: titles, Rows: rows, Foot: moreLine(hidden)}
 }
 
 func (r *applyRun) describe(look *applyLook) document.Applied {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/measure/results"
 	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/report/format"
+	"github.com/sonde-jvm/sonde/internal/service"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
@@ -62,6 +64,11 @@ class when it is changed (sonde doctor lists these bugs). Sonde works around thi
 it cannot, the class gets no hooks, unless --force is given.
 
 ` + contextLong + `
+
+On a terminal, the table is updated in place:
+Keys  c, t, s, m, n  sort by calls, total, self, mean, name
+      arrows         select a row, Enter profiles or traces its method
+      /              filter    p  pause    ?  help    q  quit, as Ctrl-C
 
 With --json, one object is written at the end. With --json and --interval, one object
 is written per interval, each on its own line; the last one has "final":true.`
@@ -140,6 +147,8 @@ func (c *countCommand) wantContexts() (err error) {
 
 var countOrders = []string{"calls", "mean", "name", "self", "total"}
 
+var countKeys = map[rune]string{'c': "calls", 'm': "mean", 'n': "name", 's': "self", 't': "total"}
+
 const intervalUsage = "time between two tables, or with --json between two objects"
 
 const (
@@ -206,7 +215,8 @@ func (c *countCommand) run(ctx context.Context) error {
 
 // watch shows what happens until the end, and returns why that came.
 func (r *countRun) watch(ctx context.Context) ending {
-	s := waitLoop{done: r.session.Done(), why: r.endedBy}
+	s := waitLoop{done: r.session.Done(), why: r.endedBy, screen: r.screen}
+	s.press = func(key rune) { r.sort = cmp.Or(countKeys[key], r.sort) }
 	s.endAfter(r.duration, r.began)
 	s.endAtCalls(r.calls, func() uint64 {
 		found, err := r.read()
@@ -343,17 +353,22 @@ func (r *countRun) show(ctx context.Context) error {
 			_, _ = fmt.Fprintln(out)
 		})
 	}
-	width, height := r.screen.size()
-	r.screen.draw(r.liveLines(look, width, height))
+	r.screen.show(func(width int) service.Frame { return r.frame(look, width) })
 	return nil
 }
 
-func (r *countRun) liveLines(look *countLook, width, height int) []string {
-	return frameLines([]string{r.headline(look), r.costText(look), ""}, nil, r.top, width, height, func(most int) ([]string, int) {
-		rows, hidden := calledRows(look.rows, most)
-		columns, texts := format.FitTable(countColumns, rowTexts(rows, overloadsOf(look.rows)), expendable, width)
-		return format.TableLines(columns, texts, width), hidden
+func (r *countRun) frame(look *countLook, width int) service.Frame {
+	results.SortRows(look.rows, r.sort) // a key may have changed the order
+	rows, hidden := calledRows(look.rows, cmp.Or(r.top, mostRows))
+	overloads := overloadsOf(look.rows)
+	columns, texts := format.FitTable(countColumns, rowTexts(rows, overloads), expendable, width)
+	frame := service.Frame{
+		PID: r.pid, Lines: []string{r.headline(look), r.costText(look)}, Foot: moreLine(hidden), Sort: r.sort, Keys: "[c]alls [t]otal [s]elf [m]ean [n]ame",
+	}
+	frame.Titles, frame.Rows = format.TableRows(columns, texts, width, func(i int, row *format.Row) {
+		row.Name, row.Method = rowName(&rows[i], overloads), rows[i].Class+"."+rows[i].Name
 	})
+	return frame
 }
 
 // calledRows returns the first rows with calls, and how many more there are; top is 0 for all.

@@ -7,13 +7,10 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
-	"unicode/utf8"
 
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
 	"github.com/sonde-jvm/sonde/internal/measure/results"
-	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/weave/probes"
@@ -117,27 +114,6 @@ func TestCountTable(t *testing.T) {
 	}
 }
 
-// TestLiveLines shows that what is drawn again fits a terminal of any size.
-func TestLiveLines(t *testing.T) {
-	r := &countRun{countCommand: &countCommand{timing: results.Exact}}
-	var rows []results.Row
-	for range 50 {
-		rows = append(rows, sampleRows()...)
-	}
-	look := &countLook{Count: document.Count{Calls: 12345}, elapsed: time.Second, rows: rows}
-	for _, size := range []struct{ width, height int }{{200, 60}, {80, 24}, {80, 10}, {20, 7}, {10, 4}, {10, 1}} {
-		lines := r.liveLines(look, size.width, size.height)
-		if len(lines) >= size.height {
-			t.Errorf("%d lines on %d", len(lines), size.height)
-		}
-		for _, line := range lines {
-			if utf8.RuneCountInString(line) > size.width {
-				t.Errorf("%d columns: %q", size.width, line)
-			}
-		}
-	}
-}
-
 // TestNarrowTable shows that a narrow terminal loses columns, not the names.
 func TestNarrowTable(t *testing.T) {
 	rows := rowTexts(sampleRows(), nil)
@@ -155,19 +131,6 @@ func TestNarrowTable(t *testing.T) {
 	}
 	if len(rows[0]) != len(countColumns) {
 		t.Error("the rows given are not as they were")
-	}
-}
-
-func TestScreenRedraws(t *testing.T) {
-	var out, notes strings.Builder
-	s := &screen{out: &out, notes: &notes}
-	s.draw([]string{"a", "b"})
-	s.draw([]string{"c"})
-	s.say("note: %s", "x")
-	s.clear()
-	want := "a\x1b[K\nb\x1b[K\n\x1b[J" + "\r\x1b[2Ac\x1b[K\n\x1b[J" + "\r\x1b[1A\x1b[J"
-	if out.String() != want || notes.String() != "note: x\n" {
-		t.Errorf("%q, %q", out.String(), notes.String())
 	}
 }
 

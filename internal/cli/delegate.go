@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/report/format"
@@ -87,10 +88,12 @@ type delegated struct {
 func (s streams) runInService(ctx context.Context, d delegated) error {
 	body := d.options
 	body["pid"], body["text"] = d.pid, !d.json
-	if terminal := s.terminal(); terminal != nil {
+	terminal := s.terminal()
+	if d.background && (terminal == nil || terminal.Height == 0) {
+		terminal = &service.Terminal{Width: 120, Height: 40}
+	}
+	if terminal != nil {
 		body["terminal"] = terminal
-	} else if d.background {
-		body["terminal"] = service.Terminal{Width: 120, Height: 40}
 	}
 	for tries := 0; ; tries++ {
 		client, err := s.connect(ctx)
@@ -117,9 +120,11 @@ func (s streams) terminal() *service.Terminal {
 	if width == 0 {
 		return nil
 	}
-	screen := newScreen(s)
-	_, height := screen.size()
-	return &service.Terminal{Width: width, Height: height, Colours: s.hasColours(width)}
+	terminal := &service.Terminal{Width: width, Colours: s.hasColours(width)}
+	if s.isLive() {
+		_, terminal.Height, _ = term.GetSize(int(s.out.(*os.File).Fd())) // without a height, nothing is drawn
+	}
+	return terminal
 }
 
 // connect finds the service, or starts it.
@@ -276,17 +281,10 @@ func (s streams) showLook(ctx context.Context, client *service.Client, open func
 	if err := json.Unmarshal(first.Data, &look); err != nil {
 		return err
 	}
-	path := fmt.Sprintf("/v1/looks/%d/", look.Number)
-	ask := func(method, part string, body any) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askPatience)
-		defer cancel()
-		_ = client.Call(ctx, method, path+part, body, nil) // it may have ended
-	}
-	end := func() { ask(http.MethodPost, "end", nil) }
+	end := func() { ask(client, look.Number, http.MethodPost, "end", nil) }
 	defer context.AfterFunc(ctx, end)()
-	screen := newScreen(s)
-	defer s.passKeys(look.Kind, screen, ask)()
-	return s.follow(stream, screen, end, func(question string) { s.answer(ctx, client, look.Number, question) })
+	defer s.passKeys(client, look.Number)()
+	return s.follow(stream, newScreen(s), end, func(question string) { s.answer(ctx, client, look.Number, question) })
 }
 
 // answer asks the user what a look wants to know, and passes the answer on.
@@ -295,9 +293,14 @@ func (s streams) answer(ctx context.Context, client *service.Client, look int, q
 	if s.isYes || confirm(ctx, s, question, false) {
 		answer = "y"
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askPatience)
+	ask(client, look, http.MethodPost, "keys", service.Keys{Keys: answer})
+}
+
+// ask sends a request about a look, which may have ended. It is not cancelled: the user may have ended the command.
+func ask(client *service.Client, look int, method, part string, body any) {
+	ctx, cancel := context.WithTimeout(context.Background(), askPatience)
 	defer cancel()
-	_ = client.Call(ctx, http.MethodPost, fmt.Sprintf("/v1/looks/%d/keys", look), service.Keys{Keys: answer}, nil) // it may have ended
+	_ = client.Call(ctx, method, fmt.Sprintf("/v1/looks/%d/%s", look, part), body, nil)
 }
 
 // follow shows the events of a look until it ends, and passes its questions on. If they cannot be
@@ -337,40 +340,27 @@ func show(s streams, screen *screen, event service.Event) error {
 	case service.EventFrame:
 		var frame service.Frame
 		if err := json.Unmarshal(event.Data, &frame); err == nil && !screen.silent {
-			screen.draw(frame.Lines)
+			screen.draw(frame)
 		}
 	}
 	return nil
 }
 
-// passKeys passes keys and the size of the terminal on to a look that shows a table.
-func (s streams) passKeys(kind string, screen *screen, ask func(method, part string, body any)) (end func()) {
-	if screen.silent {
-		return func() {}
-	}
-	resized := make(chan os.Signal, 1)
-	stopResizes := notifyResize(resized)
-	var keys <-chan rune
-	restore := func() {}
-	if kind == "monitor" || kind == "hot" {
-		keys, restore = readTerminalKeys()
-	}
+// passKeys passes keys and the size of the terminal on to a look.
+func (s streams) passKeys(client *service.Client, look int) (end func()) {
 	ended := make(chan struct{})
 	go func() {
-		for {
+		for keys := newScreen(s).keys(); ; {
 			select {
 			case key := <-keys:
-				ask(http.MethodPost, "keys", service.Keys{Keys: string(key)})
-			case <-resized:
-				ask(http.MethodPut, "terminal", s.terminal())
+				if key == keyRedraw {
+					ask(client, look, http.MethodPut, "terminal", s.terminal())
+				}
+				ask(client, look, http.MethodPost, "keys", service.Keys{Keys: string(key)})
 			case <-ended:
 				return
 			}
 		}
 	}()
-	return func() {
-		close(ended)
-		stopResizes()
-		restore()
-	}
+	return func() { close(ended) }
 }

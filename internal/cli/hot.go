@@ -21,6 +21,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/report/text"
+	"github.com/sonde-jvm/sonde/internal/service"
 )
 
 type hotCommand struct {
@@ -107,7 +108,7 @@ func (c *hotCommand) check(args []string, given func(string) bool) (err error) {
 		return usage("--threads and --flame cannot be used together")
 	}
 	// Without a terminal or an interval, one table is enough.
-	c.once = c.once || c.json && !given("interval") || !c.json && c.outWidth() == 0
+	c.once = c.once || c.json && !given("interval") || !c.json && !c.isLive()
 	if c.once && c.duration == 0 {
 		c.duration, c.isShort = c.window, true
 	}
@@ -186,8 +187,8 @@ part of the time. A call that is the only one below its caller is not indented.
 a flame graph, .pb.gz for go tool pprof, .collapsed for other flame graphs, .json, .txt.
 
 Keys  s, t, n  sort by self, total, name    h, f  threads, flame graph
-      /        filter; Enter keeps it, Esc clears it
-      p        pause                        q     quit, as Ctrl-C
+      arrows   select a row, Enter profiles or traces its method
+      /        filter    p  pause    ?  help    q  quit, as Ctrl-C
 
 Without a terminal, the command works as with --duration 10s. With --json, one object is
 written; with --json and --interval, one per interval, each on its own line.`
@@ -206,7 +207,6 @@ type hotRun struct {
 	all     *hotspots.Collection // nil without a duration
 	screen  *screen
 	view    hotView
-	shown   *hotspots.Result // the last that was drawn
 	drawn   time.Time
 	notes   []string
 	polled  time.Time
@@ -272,16 +272,7 @@ func (r *hotRun) howToEnd() string {
 func (r *hotRun) watch(ctx context.Context) ending {
 	var s waitLoop
 	if !r.once && !r.json {
-		pressed, restore := r.readKeys()
-		defer restore()
-		r.view.hasKeys = pressed != nil
-		s.keys, s.press = pressed, func(key rune) bool {
-			quit := r.view.press(key)
-			if !quit {
-				r.draw()
-			}
-			return quit
-		}
+		s.screen, s.press = r.screen, r.view.press
 	}
 	began := time.Now()
 	if r.duration > 0 {
@@ -359,19 +350,9 @@ func (r *hotRun) show(now time.Time) error {
 	if r.json {
 		return document.Write(r.out, r.document(r.result(r.recent.Table(now))))
 	}
-	if !r.view.paused || r.shown == nil {
-		r.shown = r.result(r.recent.Table(now))
-	}
-	r.draw()
+	result := r.result(r.recent.Table(now))
+	r.screen.show(func(width int) service.Frame { return r.view.frame(result, r.top, width) })
 	return nil
-}
-
-func (r *hotRun) draw() {
-	if r.shown == nil {
-		return
-	}
-	width, height := r.screen.size()
-	r.screen.draw(r.view.lines(r.shown, r.top, width, height))
 }
 
 func (r *hotRun) remark(text string) {
@@ -397,17 +378,13 @@ func (r *hotRun) document(result *hotspots.Result) *document.Hot {
 
 // finish writes the last result. If the JVM has exited in the meantime, there is one all the same.
 func (r *hotRun) finish() error {
-	result := r.shown
-	switch {
-	case r.view.paused && result != nil:
-	case r.all != nil:
+	result := r.result(r.recent.Table(r.polled))
+	if r.all != nil {
 		to := r.polled.Add(-r.late())
 		if !r.until.IsZero() && r.until.Before(r.polled) {
 			to = r.until
 		}
 		result = r.result(r.all.Table(to))
-	default:
-		result = r.result(r.recent.Table(r.polled))
 	}
 	if result.Samples == 0 && !(r.Waiting && len(result.Places()) > 0) {
 		return errors.Join(r.failure, r.nothing(result))
@@ -446,12 +423,12 @@ var hotForms = map[rune]text.HotForm{'h': text.HotThreads, 'f': text.HotFlame}
 
 // A hotView says which rows of a table are shown, and how. Keys change it.
 type hotView struct {
-	tableView
-	shows text.HotForm
+	sort, filter string
+	shows        text.HotForm
 }
 
 func (c *hotCommand) newView() hotView {
-	v := hotView{tableView: tableView{filter: c.filter, sort: c.sort}}
+	v := hotView{filter: c.filter, sort: c.sort}
 	switch {
 	case c.threads:
 		v.shows = text.HotThreads
@@ -465,24 +442,23 @@ func (v *hotView) form() text.HotView {
 	return text.HotView{Form: v.shows, Sort: v.sort, Filter: v.filter}
 }
 
-func (v *hotView) press(key rune) (quit bool) {
-	if !v.typing {
-		v.sort = cmp.Or(hotKeys[key], v.sort)
-		if form, is := hotForms[key]; is && form != v.shows {
-			v.shows = form
-		} else if is {
-			v.shows = text.HotMethods
-		}
+func (v *hotView) press(key rune) {
+	v.sort = cmp.Or(hotKeys[key], v.sort)
+	if form, is := hotForms[key]; is && form != v.shows {
+		v.shows = form
+	} else if is {
+		v.shows = text.HotMethods
 	}
-	return v.tableView.press(key)
 }
 
-func (v *hotView) lines(r *hotspots.Result, top, width, height int) []string {
-	return frameLines(append(text.HotHead(r, width), v.keyLine(), ""), nil, top, width, height, func(most int) ([]string, int) {
-		return v.form().Lines(r, most, width)
-	})
-}
-
-func (v *hotView) keyLine() string {
-	return v.tableView.keyLine("[s]elf [t]otal [n]ame  / filter  t[h]reads [f]lame")
+func (v *hotView) frame(r *hotspots.Result, top, width int) service.Frame {
+	most := mostRows
+	if v.shows == text.HotFlame {
+		most = mostTreeRows
+	}
+	titles, rows, hidden := v.form().Rows(r, cmp.Or(top, most), width)
+	return service.Frame{
+		PID: r.Target.PID, Lines: text.HotHead(r, width), Titles: titles, Rows: rows, Foot: moreLine(hidden), Sort: v.sort,
+		Keys: "[s]elf [t]otal [n]ame t[h]reads [f]lame",
+	}
 }

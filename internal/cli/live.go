@@ -223,7 +223,7 @@ func (v *liveSession) waiting(text string) {
 	if v.screen.silent {
 		v.screen.say("%s", text)
 	} else {
-		v.screen.draw([]string{text})
+		v.screen.status(text)
 	}
 }
 
@@ -784,8 +784,8 @@ type waitLoop struct {
 	until time.Time       // zero for no limit
 	tasks []*task
 
-	keys  <-chan rune
-	press func(key rune) (quit bool)
+	screen *screen        // drawn again at each key; nil if nothing is drawn
+	press  func(key rune) // changes what is drawn; may be nil
 }
 
 // addTask adds a task whose first run is one period from now.
@@ -823,10 +823,11 @@ func (s *waitLoop) wait(ctx context.Context) ending {
 			return endedInterrupted
 		case <-s.done:
 			return s.why()
-		case key := <-s.keys:
-			if s.press(key) {
-				return endedInterrupted
+		case key := <-s.screen.keys():
+			if s.press != nil {
+				s.press(key)
 			}
+			s.screen.redraw()
 			continue
 		case <-timer.C:
 		}

@@ -160,6 +160,7 @@ func (s streams) watchLook(ctx context.Context, client *service.Client, number i
 		return err
 	}
 	defer func() { _ = stream.Close() }()
+	defer s.passKeys(client, number)()
 	return s.follow(stream, newScreen(s), func() {}, func(string) {})
 }
 

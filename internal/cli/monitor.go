@@ -180,8 +180,8 @@ STALLED count only timed calls, and are marked with ≥.
 On a terminal, the table is updated in place:
 Keys  c, e, m, 9, r, n  sort by calls, errors, mean, P99, running, name
       g                 rows by pattern or by method
-      /                 filter; Enter keeps it, Esc clears it
-      p                 pause            q  quit, as Ctrl-C
+      arrows            select a row, Enter profiles or traces its method
+      /                 filter    p  pause    ?  help    q  quit, as Ctrl-C
 Without a terminal, one line per interval is printed for each row that has calls.
 
 With --json, one object is written per interval, each on its own line. The last one,
@@ -261,7 +261,7 @@ func newMonitorRun(c *monitorCommand) *monitorRun {
 	r := &monitorRun{monitorCommand: c, liveSession: liveSession{target: &c.targetFlags, screen: newScreen(c.streams), applied: appliedSet{set: c.wanted}}}
 	r.table = liveTable{
 		streams: c.streams, screen: r.screen, pid: c.pid, interval: c.interval, sample: c.sample, times: r.timesText, top: c.top, json: c.json,
-		view: monitorView{tableView: tableView{sort: c.sort}, by: c.by}, options: monitor.Options{Stall: c.stall}, costs: r.costText, describe: r.describeEnd,
+		view: monitorView{sort: c.sort, by: c.by}, options: monitor.Options{Stall: c.stall}, costs: r.costText, describe: r.describeEnd,
 		rows: r.rows, patterns: namesOf(c.set.Includes()),
 		patternsOf: func(row *results.Row) []string { return matching(c.set, row) },
 	}
@@ -407,8 +407,7 @@ type liveTable struct {
 
 	methods     map[uint32]results.Row // by ID, as of the last table
 	first, last *monitor.Reading
-	table       *monitorTable // the last that was made
-	titled      bool          // the titles of plain lines are written
+	titled      bool // the titles of plain lines are written
 }
 
 type monitorTable struct {
@@ -469,10 +468,8 @@ func (b *liveTable) writeRest(ended ending) error {
 // watch shows each interval until the end, and returns why that came. After each reading
 // it calls update, which may be nil.
 func (b *liveTable) watch(ctx context.Context, s *waitLoop, update func()) ending {
-	if !b.json && !b.screen.silent {
-		pressed, restore := b.readKeys()
-		defer restore()
-		s.keys, s.press, b.view.hasKeys = pressed, b.press, pressed != nil
+	if !b.json {
+		s.screen, s.press = b.screen, b.view.press
 	}
 	s.addTask(b.interval, func() ending {
 		before := b.last
@@ -487,17 +484,6 @@ func (b *liveTable) watch(ctx context.Context, s *waitLoop, update func()) endin
 	return s.wait(ctx)
 }
 
-func (b *liveTable) press(key rune) (quit bool) {
-	if b.view.press(key) {
-		return true
-	}
-	if b.table != nil {
-		b.group(b.table)
-	}
-	b.draw()
-	return false
-}
-
 func (b *liveTable) show(before *monitor.Reading) error {
 	table := b.look(before)
 	switch {
@@ -506,10 +492,10 @@ func (b *liveTable) show(before *monitor.Reading) error {
 	case b.screen.silent:
 		return b.writeLines(table)
 	}
-	if !b.view.paused || b.table == nil {
-		b.table = table
-	}
-	b.draw()
+	b.screen.show(func(width int) service.Frame {
+		b.group(table) // a key may have changed how
+		return b.frame(table, width)
+	})
 	return nil
 }
 
@@ -618,31 +604,23 @@ var monitorKeys = map[rune]string{'c': "calls", 'e': "errors", 'm': "mean", '9':
 
 // A monitorView says which rows of a table are shown, and how. Keys change it.
 type monitorView struct {
-	tableView
-	by       string
+	sort, by string
 	hideIdle bool // also hides idle patterns
 }
 
-func (v *monitorView) press(key rune) (quit bool) {
-	if !v.typing {
-		v.sort = cmp.Or(monitorKeys[key], v.sort)
-		if key == 'g' && v.by == byMethod {
-			v.by = byPattern
-		} else if key == 'g' {
-			v.by = byMethod
-		}
+func (v *monitorView) press(key rune) {
+	v.sort = cmp.Or(monitorKeys[key], v.sort)
+	if key == 'g' && v.by == byMethod {
+		v.by = byPattern
+	} else if key == 'g' {
+		v.by = byMethod
 	}
-	return v.tableView.press(key)
-}
-
-func (v *monitorView) keyLine() string {
-	return v.tableView.keyLine("[c]alls [e]rrors [m]ean p9[9] [r]unning [n]ame  / filter  [g]roup")
 }
 
 func (v *monitorView) rows(t *monitorTable) []monitor.Row {
 	rows := slices.DeleteFunc(slices.Clone(t.Rows), func(r monitor.Row) bool {
 		isIdle := r.Calls == 0 && r.Timed == 0 && r.Running == 0 && !r.LowerBound
-		return isIdle && (v.hideIdle || r.Key.Pattern == "") || !v.passes(t.names[r.Key])
+		return isIdle && (v.hideIdle || r.Key.Pattern == "")
 	})
 	key := monitorOrders[v.sort]
 	slices.SortStableFunc(rows, func(a, b monitor.Row) int {
@@ -694,22 +672,34 @@ func (b *liveTable) texts(t *monitorTable, rows []monitor.Row) [][]string {
 	return texts
 }
 
-func (b *liveTable) draw() {
-	if b.table == nil {
-		return
+func (b *liveTable) frame(table *monitorTable, width int) service.Frame {
+	shown, hidden := topOf(b.view.rows(table), cmp.Or(b.top, mostRows))
+	columns, texts := format.FitTable(monitorColumns, b.texts(table, shown), monitorExpendable, width)
+	frame := service.Frame{
+		PID: b.pid, Lines: []string{b.headline(table), b.costs(table)}, Sort: b.view.sort, Keys: "[c]alls [e]rrors [m]ean p9[9] [r]unning [n]ame [g]roup",
 	}
-	width, height := b.screen.size()
-	b.screen.draw(b.liveLines(b.table, width, height))
+	frame.Titles, frame.Rows = format.TableRows(columns, texts, width, func(i int, row *format.Row) {
+		if i < len(shown) {
+			row.Name, row.Method = table.names[shown[i].Key], b.methodOf(shown[i].Key)
+		}
+	})
+	for _, total := range frame.Rows[len(shown):] {
+		frame.Foot = append(frame.Foot, total.Text)
+	}
+	frame.Rows = frame.Rows[:len(shown)]
+	frame.Foot = slices.Concat(frame.Foot, moreLine(hidden), b.stallLines(table.Interval, func(monitor.Stall) bool { return true }))
+	return frame
 }
 
-func (b *liveTable) liveLines(table *monitorTable, width, height int) []string {
-	above := []string{b.headline(table), b.costs(table), b.view.keyLine(), ""}
-	stalls := b.stallLines(table.Interval, func(monitor.Stall) bool { return true })
-	return frameLines(above, stalls, b.top, width, height, func(most int) ([]string, int) {
-		shown, hidden := topOf(b.view.rows(table), most)
-		columns, texts := format.FitTable(monitorColumns, b.texts(table, shown), monitorExpendable, width)
-		return format.TableLines(columns, texts, width), hidden
-	})
+// methodOf returns what a row is about: a method, or a pattern; "" if that is a probe.
+func (b *liveTable) methodOf(key monitor.Key) string {
+	switch {
+	case key.Method.Class != "":
+		return key.Method.Class + "." + key.Method.Name
+	case slices.Contains(b.patterns, key.Pattern):
+		return key.Pattern
+	}
+	return ""
 }
 
 func (b *liveTable) stallLines(i *monitor.Interval, isShown func(monitor.Stall) bool) []string {

@@ -23,6 +23,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/report/text"
+	"github.com/sonde-jvm/sonde/internal/service"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/weave/cache"
@@ -392,8 +393,7 @@ func (v *profileView) progress(p profile.Progress) {
 			}
 		}
 		v.drawnAt = now
-		width, height := v.screen.size()
-		v.draw(profileLines(p, v.tree, strings.Join(v.Roots, ", "), width, height))
+		v.draw(profileFrame(v.PID, p, v.tree, strings.Join(v.Roots, ", "), v.screen.outWidth()))
 	}
 }
 
@@ -460,12 +460,14 @@ func standing(p profile.Progress) []string {
 	return words
 }
 
-var profileColumns = format.Columns(">TOTAL", ">", ">SELF", ">CALLS", "METHOD")
+var (
+	profileColumns = format.Columns(">TOTAL", ">", ">SELF", ">CALLS", "METHOD")
+	// profileExpendable are the columns that a narrow terminal drops, in this order.
+	profileExpendable = []string{"CALLS", "SELF"}
+)
 
-// profileLines returns what fits a terminal: the progress, and the nodes of the tree that
-// took longest.
-func profileLines(p profile.Progress, tree *cct.Profile, roots string, width, height int) []string {
-	const around = 5 // head, standing, blank, titles, the line of the cursor
+// profileFrame shows the progress, and the nodes of the tree that took longest.
+func profileFrame(pid int, p profile.Progress, tree *cct.Profile, roots string, width int) service.Frame {
 	head := string(p.Stage)
 	if p.Elapsed > 0 {
 		head += " for " + format.ShortDuration(p.Elapsed)
@@ -474,15 +476,15 @@ func profileLines(p profile.Progress, tree *cct.Profile, roots string, width, he
 		head = string(p.Stage)
 	}
 	head += ", below " + format.Printable(roots)
-	lines := []string{head, strings.Join(standing(p), ", "), ""}
+	frame := service.Frame{PID: pid, Lines: []string{head, strings.Join(standing(p), ", ")}}
 	if tree != nil && len(tree.Merged.Children) > 0 {
-		lines = append(lines, treeLines(tree, width, max(1, height-around))...)
+		frame.Titles, frame.Rows = treeRows(tree, width, mostTreeRows)
 	}
-	return fitLines(lines, width, height)
+	return frame
 }
 
-// treeLines returns the longest nodes of a tree as a table.
-func treeLines(p *cct.Profile, width, most int) []string {
+// treeRows returns the longest nodes of a tree as a table.
+func treeRows(p *cct.Profile, width, most int) (titles string, shownRows []format.Row) {
 	shown, partly := text.Longest(p.Merged, most), p.Partly()
 	lines := text.TreeLines(p.Merged, false, func(n *cct.Node) bool { return shown[n] })
 	var rows [][]string
@@ -496,12 +498,15 @@ func treeLines(p *cct.Profile, width, most int) []string {
 		}
 		rows = append(rows, texts)
 	}
-	used := format.SpaceBefore(profileColumns, rows)
+	columns, rows := format.FitTable(profileColumns, rows, profileExpendable, width)
+	used := format.SpaceBefore(columns, rows)
 	for i, row := range rows {
 		last := len(row) - 1
 		row[last] = lines[i].Branches + format.KeepEnd(row[last], width, used+utf8.RuneCountInString(lines[i].Branches))
 	}
-	return format.TableLines(profileColumns, rows, 0)
+	return format.TableRows(columns, rows, 0, func(i int, row *format.Row) {
+		row.Method, row.Depth = p.Methods[lines[i].Node.Method].String(), lines[i].Depth
+	})
 }
 
 func nodeTexts(p *cct.Profile, n *cct.Node) []string {

@@ -5,8 +5,6 @@ import (
 	"math"
 	"strings"
 	"testing"
-	"time"
-	"unicode/utf8"
 
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/measure/profile"
@@ -44,6 +42,15 @@ func sampleProfile() *cct.Profile {
 	return p
 }
 
+// treeLines returns the lines of a tree with a title.
+func treeLines(p *cct.Profile, width, most int) string {
+	titles, rows := treeRows(p, width, most)
+	for _, row := range rows {
+		titles += "\n" + row.Text
+	}
+	return titles
+}
+
 func TestTreeLines(t *testing.T) {
 	want := `  TOTAL            SELF   CALLS  METHOD
  100 ms  100 %  10.0 ms     100  com.acme.shop.Shop.checkout
@@ -51,7 +58,7 @@ func TestTreeLines(t *testing.T) {
 60.0 ms   60 %  60.0 ms     300  │ └ com.acme.shop.Shop.tax
       -               -  12,345  │   └ com.acme.shop.Shop.get
 5.00 ms    5 %  5.00 ms       7  └ com.acme.shop.Shop.log`
-	if got := strings.Join(treeLines(sampleProfile(), 0, 10), "\n"); got != want {
+	if got := treeLines(sampleProfile(), 0, 10); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	// Where there is room for less, the hottest path stays.
@@ -59,28 +66,8 @@ func TestTreeLines(t *testing.T) {
  100 ms  100 %  10.0 ms    100  ….shop.Shop.checkout
 85.0 ms   85 %  25.0 ms    100  └ …e.shop.Shop.price
 60.0 ms   60 %  60.0 ms    300    └ …e.shop.Shop.tax`
-	if got := strings.Join(treeLines(sampleProfile(), 52, 3), "\n"); got != want {
+	if got := treeLines(sampleProfile(), 52, 3); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
-}
-
-// TestProfileLines shows that what is drawn again fits a terminal of any size.
-func TestProfileLines(t *testing.T) {
-	p := profile.Progress{Stage: profile.Running, Elapsed: time.Minute, RootCalls: 99, Cost: cct.Cost{Hooks: 1234, Classes: 56, Rounds: 7, Steady: 0.0123, Budget: 0.02, Waited: time.Millisecond}}
-	for _, size := range []struct{ width, height int }{{200, 60}, {80, 24}, {40, 7}, {10, 4}, {10, 1}} {
-		lines := profileLines(p, sampleProfile(), "com.acme.shop.Shop.checkout", size.width, size.height)
-		if len(lines) >= size.height {
-			t.Errorf("%d lines on %d", len(lines), size.height)
-		}
-		for _, line := range lines {
-			if utf8.RuneCountInString(line) > size.width {
-				t.Errorf("%d columns: %q", size.width, line)
-			}
-		}
-	}
-	want := "measuring for 1m00s, below a.b\n99 root calls, hooks in 1,234 methods of 56 classes, 7 rounds, cost 1.23 % of 2.00 % allowed, waited 1.00 ms\n"
-	if got := strings.Join(profileLines(p, nil, "a.b", 200, 60), "\n"); got != want {
-		t.Errorf("%q", got)
 	}
 }
 

@@ -645,7 +645,7 @@ func newPackLiveRun(c *packLiveCommand, h *results.Reader) *packLiveRun {
 	sample := sampleOf(h)
 	r.table = liveTable{
 		streams: c.streams, screen: newScreen(c.streams), pid: c.pid, main: h.JVM.Main, interval: c.interval, sample: sample, times: func() string { return timesText(sample) },
-		top: c.top, json: c.json, view: monitorView{tableView: tableView{sort: c.sort}, by: by, hideIdle: true}, options: monitor.Options{Stall: c.stall},
+		top: c.top, json: c.json, view: monitorView{sort: c.sort, by: by, hideIdle: true}, options: monitor.Options{Stall: c.stall},
 		source: h, rows: r.watched, patternsOf: probeOf, costs: r.accountLine, describe: r.describe,
 	}
 	return r

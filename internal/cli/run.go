@@ -20,6 +20,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -32,15 +33,35 @@ import (
 // Main runs a command line of this process until it ends or a signal comes, and returns
 // the exit code.
 func Main(args []string) int {
-	ctx, stop := untilSignal()
+	code, next := runInTerminal(args)
+	for next != nil {
+		_, _ = fmt.Fprintf(os.Stderr, "\n%s\n", commandLine(next[0], next[1:]))
+		code, next = runInTerminal(next)
+	}
+	return code
+}
+
+// runInTerminal runs a command line, and returns the one that the user has chosen to run next; nil
+// for none.
+func runInTerminal(args []string) (code int, next []string) {
+	view := newView()
+	defer view.leave() // also if it panics
+	ctx, stop := untilSignal(view.leave)
 	defer stop()
-	return run(ctx, args, streams{in: os.Stdin, out: os.Stdout, err: os.Stderr, width: terminalWidth(os.Stderr), useService: os.Getenv(serviceVariable) != serviceOff})
+	code = run(ctx, args, streams{
+		in: os.Stdin, out: os.Stdout, err: os.Stderr, width: terminalWidth(os.Stderr), view: view, useService: os.Getenv(serviceVariable) != serviceOff,
+	})
+	view.leave()
+	if noService := "--" + noServiceFlag; view.next != nil && slices.Contains(args, noService) {
+		return code, slices.Insert(view.next, 1, noService)
+	}
+	return code, view.next
 }
 
 // untilSignal returns a context that the first signal cancels, so that a command can remove
-// its hooks before it exits. The second signal ends the process at
+// its hooks before it exits. The second signal restores the terminal and ends the process at
 // once: the agent then removes the hooks by itself, because its connection is closed.
-func untilSignal() (ctx context.Context, stop func()) {
+func untilSignal(restore func()) (ctx context.Context, stop func()) {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT)
 	if !signal.Ignored(syscall.SIGHUP) { // by nohup
@@ -53,6 +74,15 @@ func untilSignal() (ctx context.Context, stop func()) {
 		for second := range signals {
 			if launch.PassesSignals() {
 				continue // signals go to the program, which may need two
+			}
+			restored := make(chan struct{})
+			go func() {
+				defer close(restored)
+				restore()
+			}()
+			select {
+			case <-restored:
+			case <-time.After(time.Second): // the terminal takes nothing
 			}
 			fmt.Fprintln(os.Stderr, "sonde: ended by a second signal; hooks that are still in the JVM are removed without this command")
 			os.Exit(128 + int(second.(syscall.Signal)))
@@ -73,7 +103,8 @@ const (
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
-	width    int // columns of err; 0 if it is no terminal
+	width    int   // columns of err; 0 if it is no terminal
+	view     *view // the terminal of the user; nil if there is none, or if the command runs in the service
 
 	useService bool        // live commands run in the service
 	look       *hostedLook // nil unless the command runs in the service

@@ -126,7 +126,7 @@ func (v *liveSession) showProgress(what string) func(overhead.Recovery) {
 		text := fmt.Sprintf("%s: %s, %v", what, format.Duration(r.Took.Round(100*time.Millisecond)), r)
 		switch {
 		case !v.screen.silent:
-			v.screen.draw([]string{text})
+			v.screen.status(text)
 		case r.Took-said >= settleSayEvery:
 			said = r.Took
 			v.screen.say("%s", text)

@@ -4,118 +4,100 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	"golang.org/x/term"
 
 	"github.com/sonde-jvm/sonde/internal/report/format"
+	"github.com/sonde-jvm/sonde/internal/service"
 	"github.com/sonde-jvm/sonde/internal/weave/cache"
 )
 
-// A screen is a terminal on which lines are redrawn in place, and messages are printed above
-// them.
+// A screen shows what a command reports while it runs: messages, and on a terminal a frame.
 type screen struct {
-	lock   sync.Mutex
-	out    io.Writer
-	notes  io.Writer // may be the same terminal
-	drawn  int       // lines on the screen
-	silent bool      // out is no terminal, so nothing is redrawn
-	look   *hostedLook
+	streams
+	silent bool // nothing is drawn
+	frame  func(width int) service.Frame
 }
 
 func newScreen(s streams) *screen {
-	return &screen{out: s.out, notes: s.err, silent: s.outWidth() == 0, look: s.look}
+	if s.view == nil {
+		s.view = &view{}
+	}
+	return &screen{streams: s, silent: !s.isLive()}
 }
 
-func (s *screen) size() (width, height int) {
+// isLive reports whether a person sees what a command draws.
+func (s streams) isLive() bool {
 	if s.look != nil {
-		terminal := s.look.Terminal()
-		return terminal.Width, terminal.Height
+		return s.look.Terminal().Height > 0
 	}
-	const usualWidth, usualHeight = 80, 24
-	file, ok := s.out.(*os.File)
-	if !ok {
-		return usualWidth, usualHeight
-	}
-	width, height, err := term.GetSize(int(file.Fd()))
-	if err != nil || width <= 0 || height <= 0 {
-		return usualWidth, usualHeight
-	}
-	return width, height
+	return s.view != nil && s.outWidth() > 0 && s.view.canOpen()
 }
 
-// draw replaces the lines drawn before. They must fit into the terminal.
-func (s *screen) draw(lines []string) {
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	if s.look != nil {
-		s.look.Draw(lines)
-		s.drawn = len(lines)
-		return
-	}
-	var text strings.Builder
-	text.WriteString(s.up())
-	for _, line := range lines {
-		text.WriteString(line + "\x1b[K\n")
-	}
-	text.WriteString("\x1b[J")
-	s.drawn = len(lines)
-	_, _ = io.WriteString(s.out, text.String())
-}
-
-func (s *screen) clear() {
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	s.wipe()
-}
-
-func (s *screen) wipe() {
+// keys returns the keys by which a person changes what is drawn. Each calls for a new frame.
+func (s *screen) keys() <-chan rune {
 	switch {
-	case s.drawn == 0:
+	case s == nil || s.silent:
+		return nil
 	case s.look != nil:
-		s.look.Draw(nil)
-	default:
-		_, _ = io.WriteString(s.out, s.up()+"\x1b[J")
+		return s.look.Keys()
 	}
-	s.drawn = 0
+	return s.view.keys
 }
 
-func (s *screen) up() string {
-	if s.drawn == 0 {
-		return ""
+// show draws a frame, now and whenever redraw is called.
+func (s *screen) show(frame func(width int) service.Frame) {
+	s.frame = frame
+	s.redraw()
+}
+
+func (s *screen) redraw() {
+	if s.frame != nil {
+		s.draw(s.frame(s.outWidth()))
 	}
-	return fmt.Sprintf("\r\x1b[%dA", s.drawn)
+}
+
+func (s *screen) draw(frame service.Frame) {
+	if s.look != nil {
+		s.look.Draw(frame)
+	} else {
+		s.view.draw(s.out, frame)
+	}
+}
+
+// status draws a line.
+func (s *screen) status(text string) { s.draw(service.Frame{Lines: []string{text}}) }
+
+// clear removes what was drawn.
+func (s *screen) clear() {
+	s.frame = nil
+	s.draw(service.Frame{})
 }
 
 func (s *screen) say(format string, args ...any) {
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	s.wipe()
-	_, _ = fmt.Fprintf(s.notes, format+"\n", args...)
+	_ = s.print(s.err, fmt.Sprintf(format+"\n", args...)) // nobody can be told
 }
 
 func (s *screen) note(text string) { s.say("note: %s", format.Printable(text)) }
 
-// print writes text above the lines that are drawn.
-func (s *screen) print(to io.Writer, text string) error {
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	s.wipe()
-	_, err := io.WriteString(to, text)
-	return err
-}
+// print writes text, when a terminal does not show a table any more.
+func (s *screen) print(to io.Writer, text string) error { return s.view.print(to, text) }
 
-// readKeys returns the keys that are pressed: see readTerminalKeys.
-func (s streams) readKeys() (keys <-chan rune, restore func()) {
-	if s.look != nil {
-		return s.look.Keys(), func() {}
+// The rows of a frame. A tree has fewer, so that its longest nodes are not far apart.
+const (
+	mostRows     = 5000
+	mostTreeRows = 200
+)
+
+// moreLine says how many rows are not shown.
+func moreLine(hidden int) []string {
+	if hidden == 0 {
+		return nil
 	}
-	return readTerminalKeys()
+	return []string{fmt.Sprintf("and %s more", format.Grouped(hidden))}
 }
 
 // terminalWidth returns the columns of a terminal; 0 if f is none.
@@ -136,13 +118,13 @@ const redrawEvery = 80 * time.Millisecond
 // progressBar shows progress on one line of a terminal, and nothing elsewhere. remove removes
 // it before other text is written.
 func (s streams) progressBar(label string) (update func(done, total int64), remove func()) {
-	bar, drawn := &screen{out: s.err}, time.Time{}
+	bar, drawn := &view{}, time.Time{}
 	return func(done, total int64) {
 		if s.width > 0 && total > 0 && time.Since(drawn) >= redrawEvery {
 			drawn = time.Now()
-			bar.draw([]string{barLine(label, s.width, done, total)})
+			bar.draw(s.err, service.Frame{Lines: []string{barLine(label, s.width, done, total)}})
 		}
-	}, bar.clear
+	}, bar.leave
 }
 
 // barLine returns the bar, one column narrower than the terminal so that it never wraps.
@@ -154,103 +136,6 @@ func barLine(label string, width int, done, total int64) string {
 	}
 	full := int(done * int64(room) / total)
 	return label + " [" + strings.Repeat("█", full) + strings.Repeat("·", room-full) + "]" + percent
-}
-
-// A tableView says which rows of a live table are shown, and how. Keys change it.
-type tableView struct {
-	sort    string
-	filter  string
-	typing  bool // keys go to the filter
-	paused  bool
-	hasKeys bool
-}
-
-// press changes the view by a key, and reports whether the key ends the command.
-func (v *tableView) press(key rune) (quit bool) {
-	if v.typing {
-		v.edit(key)
-		return false
-	}
-	switch key {
-	case 'p', ' ':
-		v.paused = !v.paused
-	case '/':
-		v.typing = true
-	case keyEscape:
-		v.filter = ""
-	case 'q':
-		return true
-	}
-	return false
-}
-
-// keyLine describes the view and the keys that change it, or shows the filter while it is
-// typed.
-func (v *tableView) keyLine(keys string) string {
-	if v.typing {
-		return "filter: " + format.Printable(v.filter) + "_"
-	}
-	line := "by " + v.sort
-	if v.filter != "" {
-		line += ", filter " + strconv.Quote(v.filter)
-	}
-	if v.paused {
-		line += ", paused"
-	}
-	if !v.hasKeys {
-		return line + "   Ctrl-C ends it"
-	}
-	return line + "   " + keys + "  [p]ause  [q]uit"
-}
-
-const (
-	keyEscape    = '\x1b'
-	keyBackspace = '\x7f'
-	keyErase     = '\b'
-)
-
-func (v *tableView) edit(key rune) {
-	switch {
-	case key == '\r' || key == '\n':
-		v.typing = false
-	case key == keyEscape:
-		v.typing, v.filter = false, ""
-	case key == keyBackspace || key == keyErase:
-		if runes := []rune(v.filter); len(runes) > 0 {
-			v.filter = string(runes[:len(runes)-1])
-		}
-	case unicode.IsPrint(key):
-		v.filter += string(key)
-	}
-}
-
-func (v *tableView) passes(name string) bool {
-	return strings.Contains(strings.ToLower(name), strings.ToLower(v.filter))
-}
-
-// frameLines returns what fits a terminal: a table between other lines. table returns lines
-// with at most that number of rows, and how many rows more there are.
-func frameLines(above, below []string, top, width, height int, table func(most int) (lines []string, hidden int)) []string {
-	const around = 4 // titles, a total, the number of hidden rows, the line of the cursor
-	room := max(1, height-len(above)-len(below)-around)
-	if top > 0 {
-		room = min(room, top)
-	}
-	rows, hidden := table(room)
-	lines := slices.Concat(above, rows)
-	if hidden > 0 {
-		lines = append(lines, fmt.Sprintf("and %s more", format.Grouped(hidden)))
-	}
-	return fitLines(append(lines, below...), width, height)
-}
-
-// fitLines cuts lines to the size of a terminal, whose last line is left to the cursor.
-func fitLines(lines []string, width, height int) []string {
-	lines = lines[:max(0, min(len(lines), height-1))]
-	for i, line := range lines {
-		lines[i] = format.Cut(line, width)
-	}
-	return lines
 }
 
 func writeLines(out io.Writer, lines []string) {
@@ -267,7 +152,7 @@ type progressView struct {
 
 	lock  sync.Mutex
 	notes []string
-	frame []string // lines to draw; nil if there are none
+	frame *service.Frame // nil if there is none to draw
 	fresh chan struct{}
 	ended chan struct{}
 }
@@ -291,7 +176,7 @@ func (b *progressView) show(fresh <-chan struct{}) {
 			b.screen.say("%s", note)
 		}
 		if frame != nil {
-			b.screen.draw(frame)
+			b.screen.draw(*frame)
 		}
 	}
 	b.screen.clear()
@@ -331,7 +216,7 @@ func (b *progressView) put(change func()) {
 	}
 }
 
-func (b *progressView) draw(lines []string) { b.put(func() { b.frame = lines }) }
+func (b *progressView) draw(frame service.Frame) { b.put(func() { b.frame = &frame }) }
 
 func (b *progressView) say(format string, args ...any) {
 	b.put(func() { b.notes = append(b.notes, fmt.Sprintf(format, args...)) })

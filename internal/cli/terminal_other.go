@@ -4,15 +4,12 @@ package cli
 
 import (
 	"errors"
-	"os"
 	"syscall"
 )
 
-// readTerminalKeys knows no terminals here: sonde attaches on Linux only.
-func readTerminalKeys() (keys <-chan rune, restore func()) { return nil, func() {} }
+// ownsTerminal knows no terminals here: sonde attaches on Linux only.
+func ownsTerminal() bool { return false }
 
 func ownSession() *syscall.SysProcAttr { return nil }
 
 func leaveTerminal() error { return errors.ErrUnsupported }
-
-func notifyResize(chan<- os.Signal) (stop func()) { return func() {} }

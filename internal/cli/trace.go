@@ -24,6 +24,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/report/otlp"
 	"github.com/sonde-jvm/sonde/internal/report/text"
+	"github.com/sonde-jvm/sonde/internal/service"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/expr"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
@@ -342,7 +343,7 @@ func (r *traceRun) measureCost(ctx context.Context) {
 
 // watch shows transactions as they end, and returns why it ended.
 func (r *traceRun) watch(ctx context.Context) ending {
-	s := waitLoop{done: r.liveSession.session.Done(), why: r.endedBy}
+	s := waitLoop{done: r.liveSession.session.Done(), why: r.endedBy, screen: r.screen}
 	s.addTask(readEvery, func() ending {
 		if r.duration > 0 && time.Since(r.began) >= r.duration {
 			return endedDuration
@@ -423,12 +424,18 @@ func (r *traceRun) keep(taken []*trace.Transaction) error {
 			continue
 		}
 		r.kept = append(r.kept, t)
-		if err := r.list(t); err != nil {
+		if r.isDrawn() {
+			continue // the frame has it, and the end lists it
+		}
+		if err := r.list(len(r.kept), t); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// isDrawn reports whether a terminal shows transactions while they come.
+func (r *traceRun) isDrawn() bool { return !r.screen.silent && !r.json }
 
 // switchOff ends tracing by a flag, before the hooks are removed.
 func (r *traceRun) switchOff(ctx context.Context) {
@@ -452,6 +459,11 @@ func (r *traceRun) finish(ctx context.Context, ended ending) error {
 	r.reportLate(r.leftAlone())
 	result := r.result(took)
 	r.screen.clear()
+	if r.isDrawn() {
+		for i, one := range r.kept {
+			failure = errors.Join(failure, r.list(i+1, one))
+		}
+	}
 	farewell, err := r.leave(ctx, ended)
 	result.Disturbed, result.Disturbance = r.disturbed(), r.disturbance
 	failure = errors.Join(failure, err, r.write(ctx, result, ended))
@@ -616,8 +628,8 @@ func (r *traceRun) hasNoMethod() bool {
 	return r.rings.Rings.Opened == 0
 }
 
-// list shows a transaction that has become whole.
-func (r *traceRun) list(t *trace.Transaction) error {
+// list writes a transaction.
+func (r *traceRun) list(number int, t *trace.Transaction) error {
 	if r.json {
 		encoded, err := json.Marshal(document.NewTransaction(r.target(), t))
 		if err != nil {
@@ -631,20 +643,33 @@ func (r *traceRun) list(t *trace.Transaction) error {
 			return err
 		}
 	}
-	return r.screen.print(r.out, text.TraceLine(len(r.kept), t, r.terminal)+"\n")
+	return r.screen.print(r.out, text.TraceLine(number, t, r.terminal)+"\n")
 }
 
 const progressEvery = 250 * time.Millisecond
 
 func (r *traceRun) drawProgress() {
-	if r.screen.silent || r.json || time.Since(r.drawn) < progressEvery {
+	if !r.isDrawn() || time.Since(r.drawn) < progressEvery {
 		return
 	}
 	r.drawn = time.Now()
 	_ = r.rings.Count() // the end reports errors
-	text := fmt.Sprintf("%s of %s kept, %s begun", format.Grouped(len(r.kept)), format.Grouped(r.limit), format.Grouped(int(r.rings.Rings.Opened)))
-	text += ringsText(r.rings.Rings)
-	text += fmt.Sprintf(", %s   Ctrl-C ends it", format.Duration(time.Since(r.began).Round(100*time.Millisecond)))
-	width, _ := r.screen.size()
-	r.screen.draw([]string{format.Cut(text, width)})
+	state := fmt.Sprintf("%s of %s kept, %s begun", format.Grouped(len(r.kept)), format.Grouped(r.limit), format.Grouped(int(r.rings.Rings.Opened)))
+	state += ringsText(r.rings.Rings)
+	state += ", " + format.Duration(time.Since(r.began).Round(100*time.Millisecond))
+	r.screen.show(func(width int) service.Frame {
+		return traceFrame(r.pid, commandLine("trace", r.patterns), state, r.kept, width)
+	})
+}
+
+// traceFrame shows transactions, the newest first.
+func traceFrame(pid int, command, state string, kept []*trace.Transaction, width int) service.Frame {
+	terminal := text.Terminal{Width: width}
+	frame := service.Frame{PID: pid, Lines: []string{command, state}, Titles: text.TraceHeader(terminal)}
+	for i, t := range slices.Backward(kept) {
+		row := format.Row{Text: text.TraceLine(i+1, t, terminal), Name: strconv.Itoa(i + 1), Method: t.Root.Class + "." + t.Root.Method}
+		frame.Rows = append(frame.Rows, row)
+	}
+	frame.Rows = frame.Rows[:min(len(frame.Rows), mostRows)]
+	return frame
 }

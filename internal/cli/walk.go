@@ -16,6 +16,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/report/text"
+	"github.com/sonde-jvm/sonde/internal/service"
 	"github.com/sonde-jvm/sonde/internal/weave/cache"
 )
 
@@ -206,8 +207,7 @@ func (v *walkView) progress(p rootcause.Progress) {
 		}
 	case changed || risen || now.Sub(v.drawnAt) >= treeEvery:
 		v.drawnAt = now
-		width, height := v.screen.size()
-		v.draw(walkLines(p, width, height))
+		v.draw(walkFrame(v.PID, p, v.screen.outWidth()))
 	}
 }
 
@@ -237,21 +237,18 @@ func walkStanding(p rootcause.Progress) (words []string) {
 	return words
 }
 
-// walkLines returns what fits a terminal: the progress, the hooks that are on, and the
-// callers that were found.
-func walkLines(p rootcause.Progress, width, height int) []string {
-	const around = 6 // head, standing, live, blank, titles, the line of the cursor
+// walkFrame shows the progress, the hooks that are on, and the callers that were found.
+func walkFrame(pid int, p rootcause.Progress, width int) service.Frame {
 	so := p.Climb()
 	live := strings.Join(liveNames(so), ", ")
 	if live != "" {
 		live = "live: " + live
 	}
-	lines := []string{walkHead(p), strings.Join(walkStanding(p), ", "), live}
+	frame := service.Frame{PID: pid, Lines: []string{walkHead(p), strings.Join(walkStanding(p), ", "), live}}
 	if len(so.Spots) > 0 {
-		lines = append(lines, "")
-		lines = append(lines, text.RootCauseLines(so, width, max(1, height-around+1))...)
+		frame.Titles, frame.Rows = text.RootCauseRows(so, width, mostTreeRows)
 	}
-	return fitLines(lines, width, height)
+	return frame
 }
 
 // liveNames returns the methods whose hooks are on, without their packages.

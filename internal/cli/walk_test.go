@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"github.com/sonde-jvm/sonde/internal/measure/rootcause"
 	"github.com/sonde-jvm/sonde/internal/report/reporttest"
@@ -50,28 +49,16 @@ func TestPeriod(t *testing.T) {
 	}
 }
 
-// TestWalkLines shows that what is drawn again fits a terminal of any size.
 func TestWalkLines(t *testing.T) {
 	so := reporttest.RootCause()
 	so.List[1].State = rootcause.Watched
 	p := rootcause.Progress{Stage: rootcause.Climbing, Elapsed: 65 * time.Second, Samples: 2310, Live: 1, Level: 2, Climb: func() *rootcause.Climb { return so }}
-	for _, size := range []struct{ width, height int }{{200, 60}, {80, 24}, {40, 7}, {20, 4}, {20, 1}} {
-		lines := walkLines(p, size.width, size.height)
-		if len(lines) >= size.height && size.height > 0 {
-			t.Errorf("%d lines on %d", len(lines), size.height)
-		}
-		for _, line := range lines {
-			if utf8.RuneCountInString(line) > size.width {
-				t.Errorf("%d columns: %q", size.width, line)
-			}
-		}
-	}
 	want := []string{
 		"1m05s: climbing, level 2",
 		"2,310 samples, 4 hot spots, 1 of at most 8 hooks switched on, 4 batches, cost 0.61 % of 2.00 % allowed",
 		"live: Cart.total",
 	}
-	if got := walkLines(p, 120, 40)[:3]; strings.Join(got, "\n") != strings.Join(want, "\n") {
+	if got := walkFrame(7, p, 120).Lines; strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("%q", got)
 	}
 }

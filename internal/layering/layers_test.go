@@ -36,7 +36,7 @@ var outside = map[string][]string{
 		"google.golang.org/protobuf/encoding/protojson", "google.golang.org/protobuf/encoding/protowire", "google.golang.org/protobuf/proto",
 	},
 	"service": {"golang.org/x/sys/unix"},
-	"cli":     {"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys/unix", "golang.org/x/term"},
+	"cli":     {"github.com/gdamore/tcell/v2", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys/unix", "golang.org/x/term"},
 }
 
 func TestImportsFollowTheFlow(t *testing.T) {

@@ -133,7 +133,6 @@ var securityRules = []securityRule{
 		},
 		allowed: map[string]string{
 			"internal/cli.ignoreBrokenPipe":           "only SIGPIPE",
-			"internal/cli.notifyResize":               "only SIGWINCH",
 			"internal/cli.untilSignal":                "the second signal ends the process",
 			"internal/jvm/launch.Program.PassSignals": "signals go to the program that was started, and its end ends Sonde",
 		},

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/sonde-jvm/sonde/internal/report/format"
 )
 
 // State is how far a look is.
@@ -47,7 +49,7 @@ type Cost struct {
 	Share     float64 `json:"share"` // part of one processor
 }
 
-// A Terminal is the terminal of a client. Without one, nothing is drawn.
+// A Terminal is the terminal of a client. Without one, or if its height is 0, nothing is drawn.
 type Terminal struct {
 	Width   int  `json:"width"`
 	Height  int  `json:"height"`
@@ -71,9 +73,16 @@ type Text struct {
 	Text string `json:"text"`
 }
 
-// A Frame is what a terminal shows while a look runs.
+// A Frame is what a terminal shows while a look runs: lines, and below them a table. A frame
+// without lines ends the showing.
 type Frame struct {
-	Lines []string `json:"lines"`
+	PID    int          `json:"pid,omitempty"` // the JVM that rows are about
+	Lines  []string     `json:"lines"`
+	Titles string       `json:"titles,omitempty"`
+	Rows   []format.Row `json:"rows,omitempty"`
+	Foot   []string     `json:"foot,omitempty"` // below the rows
+	Sort   string       `json:"sort,omitempty"` // the order of the rows
+	Keys   string       `json:"keys,omitempty"` // the look acts on those in brackets: [s]elf [t]otal
 }
 
 // An Event is something that happened in a look.
@@ -171,11 +180,11 @@ func (l *Look) Describe() Description {
 }
 
 // Draw replaces what the client's terminal shows.
-func (l *Look) Draw(lines []string) {
-	if lines == nil {
-		lines = []string{}
+func (l *Look) Draw(frame Frame) {
+	if frame.Lines == nil {
+		frame.Lines = []string{}
 	}
-	data := encode(Frame{lines})
+	data := encode(frame)
 	l.lock.Lock()
 	defer l.lock.Unlock()
 	l.frame = data

@@ -213,7 +213,7 @@ func TestFrames(t *testing.T) {
 	s := serve(t)
 	a := s.postBackground()
 	for i := range 3 {
-		a.Draw([]string{fmt.Sprint("frame ", i)})
+		a.Draw(Frame{Lines: []string{fmt.Sprint("frame ", i)}})
 	}
 	stream := s.watch(a)
 	if have, want := text(t, read(t, stream, 2)), "look running\nframe {\"lines\":[\"frame 2\"]}"; have != want {
@@ -223,7 +223,7 @@ func TestFrames(t *testing.T) {
 	if have, want := text(t, read(t, stream, 1)), `message {"text":"between"}`; have != want {
 		t.Errorf("have\n%s\nwant\n%s", have, want)
 	}
-	a.Draw(nil)
+	a.Draw(Frame{})
 	if have, want := text(t, read(t, stream, 1)), `frame {"lines":[]}`; have != want {
 		t.Errorf("have\n%s\nwant\n%s", have, want)
 	}

@@ -57,6 +57,25 @@ func TableLines(columns []Column, rows [][]string, width int) []string {
 	return lines
 }
 
+// A Row is a row of a table that a terminal scrolls and filters.
+type Row struct {
+	Text   string `json:"text"`
+	Name   string `json:"name,omitempty"`   // of what it is about, if that is not only a method
+	Method string `json:"method,omitempty"` // class and name of the method it is about
+	Depth  int    `json:"depth,omitempty"`  // number of its ancestors in a tree
+}
+
+// TableRows returns the lines that WriteTable writes. describe adds to a row what it is about.
+func TableRows(columns []Column, cells [][]string, width int, describe func(i int, row *Row)) (titles string, rows []Row) {
+	lines := TableLines(columns, cells, width)
+	rows = make([]Row, len(lines)-1)
+	for i := range rows {
+		rows[i].Text = lines[i+1]
+		describe(i, &rows[i])
+	}
+	return lines[0], rows
+}
+
 // columnWidths returns the widths of all columns but the last.
 func columnWidths(columns []Column, rows [][]string) []int {
 	widths := make([]int, len(columns)-1)

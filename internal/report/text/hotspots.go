@@ -94,21 +94,25 @@ const (
 	longestTop = 40
 )
 
-// Lines returns the first rows of a result, and how many more there are.
-func (v HotView) Lines(r *hotspots.Result, most, width int) (lines []string, hidden int) {
+// Rows returns the first rows of a result, and how many more there are. There are no titles if there
+// is nothing to show.
+func (v HotView) Rows(r *hotspots.Result, most, width int) (titles string, shown []format.Row, hidden int) {
 	switch {
 	case v.Form == HotFlame:
 		return v.flame(r, most, width)
 	case v.Form == HotThreads:
 		rows, hidden := first(v.threads(r.Table, r.Wall), most)
+		columns, texts := threadColumns, threadTexts
 		if r.Wall {
-			return format.TableLines(wallThreads, wallThreadTexts(rows, width), width), hidden
+			columns, texts = wallThreads, wallThreadTexts
 		}
-		return format.TableLines(threadColumns, threadTexts(rows, width), width), hidden
+		titles, shown = format.TableRows(columns, texts(rows, width), width, func(i int, row *format.Row) { row.Name = threadName(rows[i]) })
+		return titles, shown, hidden
 	case r.Wall:
 		all := v.places(r.Table)
 		rows, hidden := first(all, most)
-		return format.TableLines(wallColumns, placeTexts(rows, all), width), hidden
+		titles, shown = format.TableRows(wallColumns, placeTexts(rows, all), width, func(i int, row *format.Row) { row.Method = methodOf(rows[i].Label) })
+		return titles, shown, hidden
 	}
 	rows, hidden := first(v.Methods(r.Table), most)
 	columns, texts := hotColumns, hotTexts(rows, r.Methods)
@@ -118,7 +122,16 @@ func (v HotView) Lines(r *hotspots.Result, most, width int) (lines []string, hid
 			texts[i] = []string{row[0], row[2], row[5]}
 		}
 	}
-	return format.TableLines(columns, texts, width), hidden
+	titles, shown = format.TableRows(columns, texts, width, func(i int, row *format.Row) { row.Method = methodOf(rows[i].Label) })
+	return titles, shown, hidden
+}
+
+// methodOf returns class and name of a method; "" for other code.
+func methodOf(m cct.Method) string {
+	if m.Class == "" {
+		return ""
+	}
+	return format.Printable(m.String())
 }
 
 // first returns at most so many rows, and how many there are besides; all if most is 0.
@@ -238,7 +251,7 @@ func intervalText(s cct.Share) string { return fmt.Sprintf("%.0f-%.0f", 100*s.Lo
 
 // flame returns a flame graph of the nodes that took longest: each line has a bar below that of its
 // caller, as long as its share.
-func (v HotView) flame(r *hotspots.Result, most, width int) (lines []string, hidden int) {
+func (v HotView) flame(r *hotspots.Result, most, width int) (titles string, shown []format.Row, hidden int) {
 	const usualWidth, leastBar, mostBar = 100, 8, 60
 	tree := r.Tree(r.Wall)
 	kept := tree.Top
@@ -246,22 +259,22 @@ func (v HotView) flame(r *hotspots.Result, most, width int) (lines []string, hid
 		kept = v.prune(tree, tree.Top)
 	}
 	if kept == nil || tree.Top.Total.Nanos <= 0 {
-		return nil, 0
+		return "", nil, 0
 	}
 	if most <= 0 {
 		most = 1 << 20
 	}
-	shown := Longest(kept, most)
+	longest := Longest(kept, most)
 	for range kept.All() {
 		hidden++
 	}
-	hidden -= len(shown) + 1
+	hidden -= len(longest) + 1
 	bar := min(mostBar, max(leastBar, cmp.Or(width, usualWidth)/3))
 	offsets := map[*cct.Node]float64{}
 	placeBelow(kept, 0, offsets)
 	names := cct.Names(tree.Methods)
 	var rows [][]string
-	tops := TreeLines(kept, true, func(n *cct.Node) bool { return shown[n] })
+	tops := TreeLines(kept, true, func(n *cct.Node) bool { return longest[n] })
 	for _, l := range tops {
 		n, all := l.Node, tree.Top.Total.Nanos
 		rows = append(rows, []string{partText(n.Total.Nanos / all), barText(offsets[n]/all, n.Total.Nanos/all, bar), l.Branches + names[n.Method]})
@@ -271,7 +284,10 @@ func (v HotView) flame(r *hotspots.Result, most, width int) (lines []string, hid
 		branches := tops[i].Branches
 		row[2] = branches + format.KeepEnd(strings.TrimPrefix(row[2], branches), width, used+utf8.RuneCountInString(branches))
 	}
-	return format.TableLines(flameColumns, rows, 0), hidden
+	titles, shown = format.TableRows(flameColumns, rows, 0, func(i int, row *format.Row) {
+		row.Method, row.Depth = methodOf(tree.Methods[tops[i].Node.Method]), tops[i].Depth
+	})
+	return titles, shown, hidden
 }
 
 // prune returns a copy of the nodes whose names pass the filter, with their callers and all below
@@ -338,6 +354,9 @@ func HotSamples(r *hotspots.Result) string {
 	if !strings.HasSuffix(by, "s") {
 		by = "the " + by // flight recorder
 	}
+	if r.Samples == 0 && !r.To.After(r.From) {
+		return "no samples yet by " + by
+	}
 	text := fmt.Sprintf("%s in %s by %s", format.Count(r.Samples, "sample", "samples"), format.Duration(r.To.Sub(r.From)), by)
 	if r.Limits != "" {
 		text += " (" + r.Limits + ")"
@@ -377,9 +396,12 @@ func HotCode(t *hotspots.Table) string {
 // WriteHot writes a view of a result, with at most so many rows.
 func WriteHot(w io.Writer, r *hotspots.Result, v HotView, most, width int) error {
 	p := &printer{bufio.NewWriter(w), width}
-	lines, hidden := v.Lines(r, most, width)
-	for _, line := range lines {
-		p.line("%s", line)
+	titles, rows, hidden := v.Rows(r, most, width)
+	if titles != "" {
+		p.line("%s", titles)
+	}
+	for _, row := range rows {
+		p.line("%s", row.Text)
 	}
 	p.line("")
 	for _, line := range HotHead(r, width) {

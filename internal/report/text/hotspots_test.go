@@ -45,14 +45,14 @@ func TestHotSpots(t *testing.T) {
 func TestHiddenRowsAreCounted(t *testing.T) {
 	r := reporttest.HotSpots()
 	for _, form := range []HotForm{HotMethods, HotThreads, HotFlame} {
-		all, none := HotView{Sort: BySelf, Form: form}.Lines(r, 0, 0)
-		some, hidden := HotView{Sort: BySelf, Form: form}.Lines(r, 2, 0)
-		if none != 0 || len(some) != 3 || hidden != len(all)-3 {
+		_, all, none := HotView{Sort: BySelf, Form: form}.Rows(r, 0, 0)
+		_, some, hidden := HotView{Sort: BySelf, Form: form}.Rows(r, 2, 0)
+		if none != 0 || len(some) != 2 || hidden != len(all)-2 {
 			t.Errorf("form %d: %d of %d lines, %d hidden", form, len(some), len(all), hidden)
 		}
 	}
-	if lines, hidden := (HotView{Sort: BySelf, Form: HotFlame, Filter: "nothing has this name"}).Lines(r, 5, 80); len(lines) != 0 || hidden != 0 {
-		t.Errorf("%q, %d hidden; want nothing", lines, hidden)
+	if _, lines, hidden := (HotView{Sort: BySelf, Form: HotFlame, Filter: "nothing has this name"}).Rows(r, 5, 80); len(lines) != 0 || hidden != 0 {
+		t.Errorf("%+v, %d hidden; want nothing", lines, hidden)
 	}
 }
 

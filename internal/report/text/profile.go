@@ -274,6 +274,7 @@ func (h threshold) reached(n *cct.Node) bool {
 type TreeLine struct {
 	Node     *cct.Node
 	Branches string
+	Depth    int // number of its callers
 }
 
 // omitted sums up what a list leaves out for being below the threshold.
@@ -286,8 +287,8 @@ type omitted struct {
 // TreeLines returns the nodes below one that are shown, callers before callees. In a narrow tree,
 // an only child stays in the column of its parent, and only others have branches.
 func TreeLines(top *cct.Node, isNarrow bool, isShown func(*cct.Node) bool) (lines []TreeLine) {
-	var add func(n *cct.Node, branches string)
-	add = func(n *cct.Node, branches string) {
+	var add func(n *cct.Node, branches string, depth int)
+	add = func(n *cct.Node, branches string, depth int) {
 		shown := slices.DeleteFunc(slices.Clone(n.Children), func(c *cct.Node) bool { return !isShown(c) })
 		for i, c := range shown {
 			own, below := "├ ", "│ "
@@ -297,11 +298,11 @@ func TreeLines(top *cct.Node, isNarrow bool, isShown func(*cct.Node) bool) (line
 			if n == top && !isNarrow || isNarrow && len(shown) == 1 { // roots have no branch
 				own, below = "", ""
 			}
-			lines = append(lines, TreeLine{c, branches + own})
-			add(c, branches+below)
+			lines = append(lines, TreeLine{c, branches + own, depth})
+			add(c, branches+below, depth+1)
 		}
 	}
-	add(top, "")
+	add(top, "", 0)
 	return lines
 }
 

@@ -432,6 +432,7 @@ type liveRow struct {
 	weight float64
 	method int
 	branch string
+	depth  int
 	share  rootcause.Share
 	calls  uint64
 	own    *rootcause.Measured
@@ -439,15 +440,15 @@ type liveRow struct {
 
 var liveColumns = format.Columns(">SHARE", ">CALLS", ">MEAN", ">P99", "", "HOT SPOTS, AND THEIR CALLERS")
 
-// RootCauseLines returns at most most lines for a search in progress: the hot spots with
+// RootCauseRows returns at most most rows for a search in progress: the hot spots with
 // the callers that have the largest shares. A dot marks hooks that are on.
-func RootCauseLines(c *rootcause.Climb, width, most int) []string {
+func RootCauseRows(c *rootcause.Climb, width, most int) (titles string, rows []format.Row) {
 	names := cct.Names(c.Methods)
 	live := map[int]bool{}
 	for _, e := range c.List {
 		live[e.Method] = e.State == rootcause.Watched
 	}
-	kept := heaviest(liveRows(c), max(0, most-1))
+	kept := heaviest(liveRows(c), most)
 	t := &table{columns: liveColumns}
 	for _, one := range kept {
 		dot := ""
@@ -461,13 +462,9 @@ func RootCauseLines(c *rootcause.Climb, width, most int) []string {
 	for i, one := range kept {
 		t.setTree(i, one.branch, names[one.method], "", before, width)
 	}
-	lines := t.lines()
-	for i := range lines {
-		if width > 0 {
-			lines[i] = format.Cut(lines[i], width)
-		}
-	}
-	return lines
+	return format.TableRows(t.columns, t.rows, 0, func(i int, row *format.Row) {
+		row.Method, row.Depth = methodOf(c.Methods[kept[i].method]), kept[i].depth
+	})
 }
 
 // liveRows returns all lines in the order in which they are shown.
@@ -483,8 +480,12 @@ func liveRows(c *rootcause.Climb) []liveRow {
 		all = append(all, one)
 		rows, _ := callers.RowsOf(s, leastShare)
 		for n, row := range rows {
+			depth := 0
+			for at := n; at >= 0; at = rows[at].Below {
+				depth++
+			}
 			all = append(all, liveRow{
-				order: len(all), weight: s.Share.Part * row.Share.Part, method: row.Method, branch: "  " + branchOf(rows, n),
+				order: len(all), weight: s.Share.Part * row.Share.Part, method: row.Method, branch: "  " + branchOf(rows, n), depth: depth,
 				share: row.Share, calls: row.Calls, own: row.Own,
 			})
 		}

@@ -35,8 +35,8 @@ func TestRootCauseFitsTheTerminal(t *testing.T) {
 		if err := WriteRootCause(&out, c, width); err != nil {
 			t.Fatal(err)
 		}
-		for _, line := range append(strings.Split(out.String(), "\n"), RootCauseLines(c, width, 40)...) {
-			if n := utf8.RuneCountInString(line); n > width {
+		for line := range strings.Lines(out.String() + rootCauseLines(c, width, 40)) {
+			if n := utf8.RuneCountInString(strings.TrimSpace(line)); n > width {
 				t.Errorf("%d columns on a terminal of %d: %s", n, width, line)
 			}
 		}
@@ -55,8 +55,17 @@ func TestEmptyRootCause(t *testing.T) {
 	}
 }
 
-// TestRootCauseLines checks that callers with the largest shares are kept, with their callees.
-func TestRootCauseLines(t *testing.T) {
+// rootCauseLines returns the lines of a search in progress.
+func rootCauseLines(c *rootcause.Climb, width, most int) string {
+	titles, rows := RootCauseRows(c, width, most)
+	for _, row := range rows {
+		titles += "\n" + row.Text
+	}
+	return titles
+}
+
+// TestRootCauseRows checks that callers with the largest shares are kept, with their callees.
+func TestRootCauseRows(t *testing.T) {
 	c := reporttest.RootCause()
 	c.List[1].State = rootcause.Watched
 	want := `SHARE  CALLS     MEAN      P99     HOT SPOTS, AND THEIR CALLERS
@@ -67,10 +76,13 @@ func TestRootCauseLines(t *testing.T) {
  22 %      –        –        –     java.util.HashMap.getNode
  11 %      –        –        –     java.util.zip.Deflater.deflateBytesBytes
 6.0 %  1,000  9.00 µs  54.0 µs     com.shop.report.Export.format`
-	if got := strings.Join(RootCauseLines(c, 0, 8), "\n"); got != want {
+	if got := rootCauseLines(c, 0, 7); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	if got := RootCauseLines(c, 80, 1); len(got) != 1 {
-		t.Errorf("%d lines where one fits", len(got))
+	_, rows := RootCauseRows(c, 0, 7)
+	for i, depth := range []int{0, 1, 2, 3} {
+		if rows[i].Depth != depth {
+			t.Errorf("%s has %d callees, want %d", rows[i].Method, rows[i].Depth, depth)
+		}
 	}
 }
