@@ -19,7 +19,6 @@ import (
 	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/measure/profile"
 	"github.com/sonde-jvm/sonde/internal/report"
-	"github.com/sonde-jvm/sonde/internal/report/diff"
 	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/report/text"
@@ -543,50 +542,4 @@ func (c *profileCommand) write(p *cct.Profile) error {
 		failed = errors.Join(failed, text.WriteProfile(out, p, width, c.top))
 	}
 	return errors.Join(failed, out.Flush())
-}
-
-func newDiff(s streams) *cobra.Command {
-	var asJSON bool
-	var top int
-	command := &cobra.Command{
-		Use:   "diff BEFORE AFTER",
-		Short: "Compare two profiles",
-		Long: `Compare two results of sonde profile: which methods, and which call paths to them, take
-more or less own time, or are called more or less often.
-
-All figures are per call of the root, so runs of different length can be compared. A time
-counts as changed only if the difference is larger than the confidence intervals, the
-different mix of requests and the variation between calls can explain. Of other
-differences only the number is shown.
-
-Only what was measured on both sides is compared. A method whose hook was off, on for
-a part of the time or missing on one side is listed, and its time is added to that of its
-callers on both sides.
-
-The files are .json or .html files of sonde profile -o. A .pb.gz file works, too, but has
-no confidence intervals: every difference then looks certain.`,
-		Example: `  sonde profile 4711 --root com.acme.Checkout.pay --duration 30s -o before.json
-  sonde profile 4712 --root com.acme.Checkout.pay --duration 30s -o after.html
-  sonde diff before.json after.html`,
-		Args: exactly("the profile before", "the profile after"),
-		RunE: func(_ *cobra.Command, args []string) error {
-			before, err := report.ReadProfile(args[0])
-			if err != nil {
-				return err
-			}
-			after, err := report.ReadProfile(args[1])
-			if err != nil {
-				return err
-			}
-			difference := diff.Compare(before, after)
-			if asJSON {
-				return document.Write(s.out, document.NewDiff(difference, top))
-			}
-			return text.WriteDiff(s.out, difference, top, s.outWidth())
-		},
-	}
-	flags := command.Flags()
-	flags.BoolVar(&asJSON, "json", false, "write one JSON object")
-	flags.VarP(number(&top, 20, 0, 0), "top", "n", "show at most `N` methods and contexts; 0 shows all")
-	return command
 }

@@ -19,6 +19,11 @@ import (
 	"github.com/sonde-jvm/sonde/internal/report/text"
 )
 
+// compare compares one run with another.
+func compare(before, after *cct.Profile) *diff.Difference {
+	return diff.Compare([]*cct.Profile{before}, []*cct.Profile{after})
+}
+
 func TestDiffText(t *testing.T) {
 	after := reporttest.Shop(1.5)
 	after.Target.JDK = "25.0.3"
@@ -28,7 +33,7 @@ func TestDiffText(t *testing.T) {
 	after.Threads = nil // they have it still
 	for i, width := range []int{0, 80} {
 		var out bytes.Buffer
-		if err := text.WriteDiff(&out, diff.Compare(reporttest.Shop(1), after), 2, width); err != nil {
+		if err := text.WriteDiff(&out, compare(reporttest.Shop(1), after), 2, width); err != nil {
 			t.Fatal(err)
 		}
 		reporttest.Golden(t, []string{"diff.txt", "diff80.txt"}[i], out.Bytes())
@@ -38,14 +43,14 @@ func TestDiffText(t *testing.T) {
 func TestDiffIsPerRootCall(t *testing.T) {
 	long := reporttest.Shop(1)
 	long.Merged = reporttest.ShopTree(1, 15)
-	if d := diff.Compare(reporttest.Shop(1), long); slicesAnySure(d.Methods) || d.Total.Low > 0 || d.Total.High < 0 {
+	if d := compare(reporttest.Shop(1), long); slicesAnySure(d.Methods) || d.Total.Low > 0 || d.Total.High < 0 {
 		t.Errorf("a run ten times as long differs: %+v", d)
 	}
 }
 
 func TestDiffJSON(t *testing.T) {
 	var out bytes.Buffer
-	if err := document.Write(&out, document.NewDiff(diff.Compare(reporttest.Shop(1), reporttest.Shop(1.5)), 3)); err != nil {
+	if err := document.Write(&out, document.NewDiff(compare(reporttest.Shop(1), reporttest.Shop(1.5)), 3)); err != nil {
 		t.Fatal(err)
 	}
 	var got struct {
@@ -154,7 +159,7 @@ func TestHooksThatWereOffAreNoChange(t *testing.T) {
 		"on for a part":      {steady(1000), late, "a.B.query: after on for 2.50 s only\n  a.B.store: after on for 2.50 s only"},
 		"a leaf off on both": {quieted(steady(1000), "render"), quieted(steady(3000), "render"), ""},
 	} {
-		d := diff.Compare(tt.before, tt.after)
+		d := compare(tt.before, tt.after)
 		if slicesAnySure(d.Methods) || slicesAnySure(d.Contexts) || d.Total.Low > 0 || d.Total.High < 0 {
 			t.Errorf("%s: a change is invented: %+v", name, d)
 		}
@@ -175,7 +180,7 @@ func TestChangeBelowFoldedMethodIsFound(t *testing.T) {
 	store := slow.Merged.Children[0].Children[0].Children[0]
 	store.Self = cct.Time{Nanos: store.Self.Nanos * 6, Low: store.Self.Low * 6, High: store.Self.High * 6}
 	reporttest.SumUp(slow.Merged)
-	d := diff.Compare(quieted(steady(1000), "store"), slow)
+	d := compare(quieted(steady(1000), "store"), slow)
 	if first := d.Methods[0]; first.Path[0] != "a.B.place" || first.Verdict != diff.Slower || first.Delta.Nanos != 150e3 {
 		t.Errorf("%+v", first)
 	}
@@ -185,11 +190,11 @@ func TestChangeBelowFoldedMethodIsFound(t *testing.T) {
 func TestExactRunFindsNewMethods(t *testing.T) {
 	before, after := unlisted(steady(1000), "query"), steady(1000)
 	before.Timing, after.Timing = cct.Exact, cct.Exact
-	if d := diff.Compare(before, after); d.Methods[0].Path[0] != "a.B.query" || d.Methods[0].Verdict != diff.New || len(d.Uncompared) > 0 {
+	if d := compare(before, after); d.Methods[0].Path[0] != "a.B.query" || d.Methods[0].Verdict != diff.New || len(d.Uncompared) > 0 {
 		t.Errorf("%+v", d)
 	}
 	before.LeftAlone = []cct.LeftAlone{{Class: "a/B", Method: "query()V", Reason: "odd"}}
-	if d := diff.Compare(before, after); slicesAnySure(d.Methods) || len(d.Uncompared) != 1 {
+	if d := compare(before, after); slicesAnySure(d.Methods) || len(d.Uncompared) != 1 {
 		t.Errorf("a method that was left alone before: %+v", d)
 	}
 }
@@ -215,7 +220,7 @@ func TestChanceIsNoChange(t *testing.T) {
 		part    float64
 		changed bool
 	}{{100, 1.2, false}, {100, 0.04, true}, {100_000, 1.2, true}, {10, 0, false}, {1000, 0, true}} {
-		if d := diff.Compare(steady(tt.roots), vary(tt.roots, tt.part)); slicesAnySure(d.Methods) != tt.changed || slicesAnySure(d.Contexts) != tt.changed {
+		if d := compare(steady(tt.roots), vary(tt.roots, tt.part)); slicesAnySure(d.Methods) != tt.changed || slicesAnySure(d.Contexts) != tt.changed {
 			t.Errorf("%d calls of the root, %g times as many of store: %+v", tt.roots, tt.part, d.Methods)
 		}
 	}
@@ -237,10 +242,10 @@ func TestThreadsShowTheEffectOfChance(t *testing.T) {
 		}
 		return p
 	}
-	if d := diff.Compare(looping(1, 9), looping(6, 6)); slicesAnySure(d.Methods) {
+	if d := compare(looping(1, 9), looping(6, 6)); slicesAnySure(d.Methods) {
 		t.Errorf("%+v", d.Methods[0])
 	}
-	for _, d := range []*diff.Difference{diff.Compare(looping(5, 5), looping(6, 6)), diff.Compare(looping(5), looping(6))} {
+	for _, d := range []*diff.Difference{compare(looping(5, 5), looping(6, 6)), compare(looping(5), looping(6))} {
 		if d.Methods[0].Verdict != diff.Calls || d.Methods[0].Path[0] != "a.B.render" {
 			t.Errorf("%+v", d.Methods[0])
 		}
@@ -252,7 +257,7 @@ func TestUnfinishedCallsAreNoChange(t *testing.T) {
 	cut := steady(10)
 	root := cut.Merged.Children[0]
 	root.Running, root.Children[1].Calls, root.Children[1].Timed = 2, 8, 8
-	if d := diff.Compare(steady(1000), cut); slicesAnySure(d.Methods) {
+	if d := compare(steady(1000), cut); slicesAnySure(d.Methods) {
 		t.Errorf("%+v", d.Methods[0])
 	}
 }
@@ -269,7 +274,7 @@ func TestPProfRecordsHooksThatWereOff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := diff.Compare(steady(1000), got)
+	d := compare(steady(1000), got)
 	if slicesAnySure(d.Methods) || len(d.Uncompared) != 2 || d.Uncompared[0].After.State != diff.Partly && d.Uncompared[1].After.On != 2500*time.Millisecond {
 		t.Errorf("%+v", d)
 	}
@@ -332,10 +337,10 @@ func FuzzProfile(f *testing.F) {
 		}
 		p := f.Profile
 		var out bytes.Buffer
-		if err := text.WriteDiff(&out, diff.Compare(p, p), 10, 80); err != nil {
+		if err := text.WriteDiff(&out, compare(p, p), 10, 80); err != nil {
 			t.Error(err)
 		}
-		if err := document.Write(&out, document.NewDiff(diff.Compare(p, p), 10)); err != nil {
+		if err := document.Write(&out, document.NewDiff(compare(p, p), 10)); err != nil {
 			t.Error(err)
 		}
 		out.Reset()
@@ -352,4 +357,32 @@ func FuzzProfile(f *testing.F) {
 			t.Errorf("%v:\n%s\nwas written again as\n%s", err, written, out.Bytes())
 		}
 	})
+}
+
+// TestRunsVary compares runs that differ from each other: a change within their variation is none.
+func TestRunsVary(t *testing.T) {
+	scaled := func(factors ...float64) (runs []*cct.Profile) {
+		for _, factor := range factors {
+			runs = append(runs, reporttest.Shop(factor))
+		}
+		return runs
+	}
+	for _, tt := range []struct {
+		name          string
+		before, after []*cct.Profile
+		changed       bool
+	}{
+		{"one run each", scaled(1), scaled(1.3), true},
+		{"alike, then slower", scaled(1, 1, 1), scaled(1.3, 1.3, 1.3), true},
+		{"as different as the sides", scaled(0.8, 1, 1.2), scaled(1, 1.2, 1.5), false},
+		{"different, and much slower", scaled(0.95, 1, 1.05), scaled(2.9, 3, 3.1), true},
+	} {
+		d := diff.Compare(tt.before, tt.after)
+		if got := slicesAnySure(d.Methods); got != tt.changed {
+			t.Errorf("%s: changed %v, want %v: %+v", tt.name, got, tt.changed, d.Methods[0])
+		}
+		if d.Before.Runs != len(tt.before) || d.Before.Calls != uint64(len(tt.before))*compare(reporttest.Shop(1), reporttest.Shop(1)).Before.Calls {
+			t.Errorf("%s: %+v", tt.name, d.Before)
+		}
+	}
 }

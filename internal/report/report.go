@@ -22,6 +22,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/measure/rootcause"
 	"github.com/sonde-jvm/sonde/internal/measure/trace"
 	"github.com/sonde-jvm/sonde/internal/report/chrome"
+	"github.com/sonde-jvm/sonde/internal/report/diff"
 	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/report/html"
@@ -137,6 +138,15 @@ var HotSpots = Writer[*hotspots.Result]{
 	{".txt", func(w io.Writer, r *hotspots.Result) error {
 		return text.WriteHot(w, r, text.HotView{Sort: text.BySelf}, 0, 0)
 	}},
+}
+
+// Differences writes comparisons of profiles.
+var Differences = Writer[*diff.Difference]{
+	{".html", html.WriteDiff},
+	{".json", func(w io.Writer, d *diff.Difference) error {
+		return document.Write(w, document.NewDiff(d, 0).WithTree(d))
+	}},
+	{".txt", func(w io.Writer, d *diff.Difference) error { return text.WriteDiff(w, d, 0, 0) }},
 }
 
 // A File is a result that was read from a file: a profile or hot spots.

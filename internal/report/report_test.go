@@ -129,7 +129,7 @@ func TestPProfIsReadBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := diff.Compare(want, got); slicesAnySure(d.Contexts) || len(d.Contexts) != 6 || len(d.Uncompared) != 1 || d.Before.Calls != d.After.Calls {
+	if d := compare(want, got); slicesAnySure(d.Contexts) || len(d.Contexts) != 6 || len(d.Uncompared) != 1 || d.Before.Calls != d.After.Calls {
 		t.Errorf("read back it differs: %+v", d.Contexts)
 	}
 }

@@ -1,5 +1,5 @@
-// Package diff compares two profiles: which methods and contexts became slower or faster,
-// and which cannot be compared.
+// Package diff compares profiles from before and after a change: which methods and contexts became slower or
+// faster, and which cannot be compared.
 package diff
 
 import (
@@ -42,13 +42,18 @@ const (
 	leastChance = 1e-6
 )
 
-// A Difference is the comparison of two profiles, per call of their roots, so that runs of
+// studentErrors are the standard errors that chance may account for in 99 of 100 cases if they are known from
+// few runs: by Student's t distribution, with 1, 2, … degrees of freedom. With more, chanceErrors is larger.
+var studentErrors = []float64{63.66, 9.925, 5.841, 4.604, 4.032}
+
+// A Difference is the comparison of profiles, per call of their roots, so that runs of
 // different length can be compared.
 type Difference struct {
 	Before, After Run
 	Total         cct.Time // of one call of the root, After minus Before
 	Methods       []Change // significant changes first, then by size
 	Contexts      []Change
+	Tree          []Node // the contexts, callers before callees
 	Uncompared    []Uncompared
 	Notes         []string
 }
@@ -62,11 +67,19 @@ type Uncompared struct {
 	held   float64 // part of the roots' time
 }
 
-// A Run is one of the two runs.
+// A Run is one of the two sides: one run, or several that were measured alike.
 type Run struct {
 	Title string   `json:"target"`
+	Runs  int      `json:"runs"`
 	Calls uint64   `json:"rootCalls"` // of the roots
 	Total cct.Time `json:"total"`     // of one call of the root
+}
+
+// A Node is a context in the tree of all contexts. Totals are nanoseconds per call of the root.
+type Node struct {
+	Change
+	Parent                  int // index of its caller; -1 for a root
+	TotalBefore, TotalAfter float64
 }
 
 // A Change compares a method, or one calling context of it.
@@ -110,26 +123,32 @@ func (f *Figures) add(other Figures) {
 	f.cut = math.Max(f.cut, other.cut)
 }
 
-// Compare compares two profiles.
-func Compare(before, after *cct.Profile) *Difference {
-	before, after = before.Measured(), after.Measured()
+// Compare compares profiles from before and after a change. With at least two on each side, the differences
+// between the runs of a side show what chance can do from run to run.
+func Compare(before, after []*cct.Profile) *Difference {
 	c := newComparer(before, after)
-	d := &Difference{Before: newRun(before), After: newRun(after), Uncompared: c.uncompared()}
-	methods, contexts := c.changes()
+	d := &Difference{Before: c.before.summary(), After: c.after.summary(), Uncompared: c.uncompared()}
+	methods, tree := c.changes()
+	contexts := make([]Change, 0, len(tree))
 	var was, is Figures
-	for _, change := range contexts {
-		was.add(change.Before)
-		is.add(change.After)
+	for _, n := range tree {
+		contexts = append(contexts, n.Change)
+		was.add(n.Before)
+		is.add(n.After)
 	}
 	d.Total = apart(minus(d.After.Total, d.Before.Total), c.before.whole(was), c.after.whole(is))
-	d.Methods, d.Contexts = inOrder(methods), inOrder(contexts)
+	d.Methods, d.Contexts, d.Tree = inOrder(methods), inOrder(contexts), tree
 	d.Notes = remarks(before, after)
 	return d
 }
 
-func newRun(p *cct.Profile) Run {
-	calls := p.Merged.Roots().Calls
-	return Run{p.Target.String(), calls, p.Merged.Total.Over(float64(calls))}
+func (s *side) summary() Run {
+	run := Run{Title: s.runs[0].profile.Target.String(), Runs: len(s.runs), Calls: s.roots}
+	for _, r := range s.runs {
+		run.Total = run.Total.Plus(r.profile.Merged.Total)
+	}
+	run.Total = run.Total.Over(float64(s.roots))
+	return run
 }
 
 // minus returns the difference of two times whose errors are independent.
@@ -194,45 +213,85 @@ func newChange(path []string, before, after Figures) Change {
 	return c
 }
 
-// remarks returns what makes two profiles hard to compare.
-func remarks(a, b *cct.Profile) []string {
+// remarks returns what makes profiles hard to compare.
+func remarks(before, after []*cct.Profile) []string {
 	var list []string
-	say := func(what, before, after string) {
-		if before != after && before != "" && after != "" {
-			list = append(list, what+" differ: "+before+" before, "+after+" after")
+	say := func(what string, of func(*cct.Profile) string) {
+		a, b := valuesOf(before, of), valuesOf(after, of)
+		if a != b && a != "" && b != "" {
+			list = append(list, what+" differ: "+a+" before, "+b+" after")
+		} else if strings.Contains(a, alternatives) {
+			list = append(list, what+" differ between runs: "+a)
 		}
 	}
-	say("roots", strings.Join(a.Roots, " "), strings.Join(b.Roots, " "))
-	say("JDKs", a.Target.JDK, b.Target.JDK)
-	say("timings", string(a.Timing), string(b.Timing))
-	if slices.Contains(a.Notes, NoErrors) || slices.Contains(b.Notes, NoErrors) {
+	say("roots", func(p *cct.Profile) string { return strings.Join(p.Roots, " ") })
+	say("JDKs", func(p *cct.Profile) string { return p.Target.JDK })
+	say("timings", func(p *cct.Profile) string { return string(p.Timing) })
+	if slices.ContainsFunc(slices.Concat(before, after), fromPprof) {
 		list = append(list, NoErrors)
 	}
 	return list
 }
 
-// A comparer matches the methods and contexts of two profiles.
+const alternatives = " or "
+
+// valuesOf lists the different values that profiles have.
+func valuesOf(profiles []*cct.Profile, of func(*cct.Profile) string) string {
+	var values []string
+	for _, p := range profiles {
+		if value := of(p); value != "" && !slices.Contains(values, value) {
+			values = append(values, value)
+		}
+	}
+	slices.Sort(values)
+	return strings.Join(values, alternatives)
+}
+
+// fromPprof reports whether the times of a profile have no error bounds.
+func fromPprof(p *cct.Profile) bool { return slices.Contains(p.Notes, NoErrors) }
+
+// A comparer matches the methods and contexts of profiles.
 type comparer struct {
 	before, after *side
 	names         map[string]string
 	order         []string // keys of methods
+	folded        map[string]bool
 }
 
-func newComparer(before, after *cct.Profile) *comparer {
-	c := &comparer{before: newSide(before), after: newSide(after), names: map[string]string{}}
-	for _, p := range []*cct.Profile{before, after} {
-		shown := cct.Names(p.Methods)
-		for i, m := range p.Methods {
+func newComparer(before, after []*cct.Profile) *comparer {
+	few := 1.0
+	if degrees := len(before) + len(after) - 2; degrees > 0 && degrees <= len(studentErrors) {
+		few = studentErrors[degrees-1] / chanceErrors
+	}
+	c := &comparer{before: newSide(before, few), after: newSide(after, few), names: map[string]string{}, folded: map[string]bool{}}
+	for _, r := range c.runs() {
+		shown := cct.Names(r.profile.Methods)
+		for i, m := range r.profile.Methods {
 			if key := m.Key(); c.names[key] == "" {
 				c.names[key] = shown[i]
 				c.order = append(c.order, key)
 			}
 		}
 	}
-	isFolded := func(key string) bool { return !measuredAlike(c.before.hook(key), c.after.hook(key)) }
-	c.before.fold(isFolded)
-	c.after.fold(isFolded)
+	c.before.fold(c.isFolded)
+	c.after.fold(c.isFolded)
 	return c
+}
+
+func (c *comparer) runs() []*run { return slices.Concat(c.before.runs, c.after.runs) }
+
+// isFolded reports whether two runs measured a method differently.
+func (c *comparer) isFolded(key string) bool {
+	folded, known := c.folded[key]
+	if known {
+		return folded
+	}
+	runs := c.runs()
+	for i, a := range runs {
+		folded = folded || slices.ContainsFunc(runs[i:], func(b *run) bool { return !measuredAlike(a.hook(key), b.hook(key)) })
+	}
+	c.folded[key] = folded
+	return folded
 }
 
 // uncompared returns the methods that the two runs measured differently, those with the most
@@ -240,26 +299,33 @@ func newComparer(before, after *cct.Profile) *comparer {
 func (c *comparer) uncompared() []Uncompared {
 	var list []Uncompared
 	for _, key := range c.order {
-		before, after := c.before.hook(key), c.after.hook(key)
-		if measuredAlike(before, after) || c.before.calls[key] == 0 && c.after.calls[key] == 0 {
+		if !c.isFolded(key) || !slices.ContainsFunc(c.runs(), func(r *run) bool { return r.calls[key] > 0 }) {
 			continue
 		}
-		list = append(list, Uncompared{Method: c.names[key], Before: before, After: after, held: math.Max(c.before.held(key), c.after.held(key))})
+		var held float64
+		for _, r := range c.runs() {
+			held = math.Max(held, r.held(key))
+		}
+		list = append(list, Uncompared{Method: c.names[key], Before: c.before.hook(key), After: c.after.hook(key), held: held})
 	}
 	slices.SortStableFunc(list, func(a, b Uncompared) int { return cmp.Compare(b.held, a.held) })
 	return list
 }
 
-// changes compares the contexts of both runs, and the sums by method.
-func (c *comparer) changes() (methods, contexts []Change) {
+// changes compares the contexts of both sides, and the sums by method.
+func (c *comparer) changes() (methods []Change, tree []Node) {
 	type pair struct{ before, after Figures }
 	sums := map[string]*pair{}
 	var order []string
-	var walk func(old, fresh *part, path []string)
-	visit := func(old, fresh *part, key string, path []string) {
-		here := append(slices.Clip(path), c.names[key])
+	var walk func(old, fresh *part, parent int)
+	visit := func(old, fresh *part, key string, parent int) {
+		var path []string
+		if parent >= 0 {
+			path = tree[parent].Path
+		}
 		before, after := c.before.figures(old), c.after.figures(fresh)
-		contexts = append(contexts, newChange(here, before, after))
+		place := len(tree)
+		tree = append(tree, Node{newChange(append(slices.Clip(path), c.names[key]), before, after), parent, c.before.total(old), c.after.total(fresh)})
 		sum := sums[key]
 		if sum == nil {
 			sum = &pair{Figures{roots: c.before.roots}, Figures{roots: c.after.roots}}
@@ -268,19 +334,19 @@ func (c *comparer) changes() (methods, contexts []Change) {
 		}
 		sum.before.add(before)
 		sum.after.add(after)
-		walk(old, fresh, here)
+		walk(old, fresh, place)
 	}
-	walk = func(old, fresh *part, path []string) {
+	walk = func(old, fresh *part, parent int) {
 		for _, child := range old.below() {
-			visit(child, fresh.child(child.key), child.key, path)
+			visit(child, fresh.child(child.key), child.key, parent)
 		}
 		for _, child := range fresh.below() {
 			if old.child(child.key) == nil {
-				visit(nil, child, child.key, path)
+				visit(nil, child, child.key, parent)
 			}
 		}
 	}
-	walk(c.before.top, c.after.top, nil)
+	walk(c.before.top, c.after.top, -1)
 	for _, key := range order {
 		sum := sums[key]
 		for _, f := range []*Figures{&sum.before, &sum.after} {
@@ -288,7 +354,7 @@ func (c *comparer) changes() (methods, contexts []Change) {
 		}
 		methods = append(methods, newChange([]string{c.names[key]}, sum.before, sum.after))
 	}
-	return methods, contexts
+	return methods, tree
 }
 
 // A Hook is the state of a method's hook in one run.
@@ -322,22 +388,49 @@ func measuredAlike(before, after Hook) bool {
 	return !(before.State == Timed && after.State == Counted || before.State == Counted && after.State == Timed)
 }
 
-// A side is one of the two profiles.
+// A side is the runs before or after a change.
 type side struct {
+	runs       []*run
+	roots, cut uint64  // calls of the roots, and of them those that had not ended
+	threads    int     // of all runs
+	few        float64 // factor on errors that are known from few runs
+	top        *part
+}
+
+func newSide(profiles []*cct.Profile, few float64) *side {
+	s := &side{few: few}
+	for _, p := range profiles {
+		r := newRun(p.Measured())
+		s.runs = append(s.runs, r)
+		s.roots += r.roots
+		s.cut += r.profile.Merged.Roots().Running
+		s.threads += len(r.profile.Threads)
+	}
+	return s
+}
+
+// hook returns the state of a method's hook in the run that allows the least to compare.
+func (s *side) hook(key string) (worst Hook) {
+	for i, r := range s.runs {
+		if h := r.hook(key); i == 0 || worse(h.State) > worse(worst.State) {
+			worst = h
+		}
+	}
+	return worst
+}
+
+// A run is the profile of one run.
+type run struct {
 	profile *cct.Profile
 	roots   uint64 // calls of the roots
-	cut     uint64 // calls of the roots that had not ended
 	hooks   map[string]Hook
 	calls   map[string]uint64
 	selfs   map[string]float64
 	spared  map[string]bool // classes and methods that were left alone
-	top     *part
 }
 
-func newSide(p *cct.Profile) *side {
-	s := &side{profile: p, hooks: map[string]Hook{}, calls: map[string]uint64{}, selfs: map[string]float64{}, spared: map[string]bool{}}
-	root := p.Merged.Roots()
-	s.roots, s.cut = root.Calls, root.Running
+func newRun(p *cct.Profile) *run {
+	s := &run{profile: p, roots: p.Merged.Roots().Calls, hooks: map[string]Hook{}, calls: map[string]uint64{}, selfs: map[string]float64{}, spared: map[string]bool{}}
 	for _, l := range p.LeftAlone {
 		if l.Method == "" {
 			s.spared[l.Class] = true
@@ -350,8 +443,7 @@ func newSide(p *cct.Profile) *side {
 			s.hooks[m.Key()] = Hook{State: Idle}
 		}
 	}
-	fromPProf := slices.Contains(p.Notes, NoErrors)
-	s.addNodes(p.Merged, fromPProf)
+	s.addNodes(p.Merged, fromPprof(p))
 	for method, on := range p.Partly() {
 		h := Hook{State: Off}
 		if key := p.Methods[method].Key(); on > 0 || s.calls[key] > 0 {
@@ -363,7 +455,7 @@ func newSide(p *cct.Profile) *side {
 }
 
 // addNodes records calls, self times and hook states of the nodes below one.
-func (s *side) addNodes(n *cct.Node, fromPProf bool) {
+func (s *run) addNodes(n *cct.Node, fromPProf bool) {
 	for _, c := range n.Children {
 		key := s.profile.Methods[c.Method].Key()
 		s.calls[key] += c.Calls
@@ -386,14 +478,16 @@ func (s *side) addNodes(n *cct.Node, fromPProf bool) {
 
 // worse orders states by how little they allow to compare: the worst context decides for
 // its method.
-func worse(s State) int { return slices.Index([]State{Idle, Unknown, Timed, Counted, Partly}, s) }
+func worse(s State) int {
+	return slices.Index([]State{Idle, Unknown, Timed, Counted, Partly, NoHook, Off}, s)
+}
 
 // isCounted reports whether the time of a node is included in that of its caller.
 func isCounted(n *cct.Node) bool { return n.Calls > 0 && !n.Known() && n.Self.High == 0 }
 
 // hook returns the state of a method's hook. Where a budget chose the hooks, a method that is
 // not listed had none. Otherwise every method that could be called had one, so it was idle.
-func (s *side) hook(key string) Hook {
+func (s *run) hook(key string) Hook {
 	if h, is := s.hooks[key]; is {
 		return h
 	}
@@ -405,7 +499,7 @@ func (s *side) hook(key string) Hook {
 }
 
 // held returns the self time of a method as a part of the roots' time.
-func (s *side) held(key string) float64 {
+func (s *run) held(key string) float64 {
 	return s.selfs[key] / math.Max(1, s.profile.Merged.Total.Nanos)
 }
 
@@ -420,48 +514,76 @@ type part struct {
 	variance float64 // of self, by how calls vary
 	folded   bool    // self includes folded callees
 	counts   bool    // it has callees that were only counted
-	// Sums over threads of the squared differences of calls, self and total from what the
-	// thread's share of root calls predicts.
-	callsOff, selfOff, totalOff float64
-	children                    []*part
+	threads  spread  // between threads
+	runs     spread  // between runs
+	children []*part
+}
+
+// A spread is sums over threads or runs of the squared differences of calls, self and total from what the share of root
+// calls predicts.
+type spread struct{ calls, self, total float64 }
+
+func ofThreads(p *part) *spread { return &p.threads }
+func ofRuns(p *part) *spread    { return &p.runs }
+
+// errorOf returns the standard error of a sum, per call of the root, by the squared differences of n threads or runs.
+func (s *side) errorOf(squares float64, n int) float64 {
+	if n < 2 {
+		return 0
+	}
+	return math.Sqrt(squares*float64(n)/float64(n-1)) / math.Max(1, float64(s.roots))
 }
 
 // fold makes a tree without nodes for some methods: their time is added to their callers,
 // which also become the callers of their callees. So both trees have the same shape, and self
 // time means the same in both.
 func (s *side) fold(isFolded func(string) bool) {
-	s.top = s.folded(s.profile.Merged, isFolded)
-	s.top.rarest = s.roots
+	s.top = &part{rarest: s.roots}
+	for _, r := range s.runs {
+		r.fold(s.top, r.profile.Merged, isFolded)
+	}
 	s.top.bound()
-	for _, t := range s.profile.Threads {
-		top := s.folded(t.Top, isFolded)
-		var roots uint64
-		for _, root := range top.children {
-			roots += root.calls
+	for _, r := range s.runs {
+		if len(s.runs) > 1 {
+			s.compare(r, r.profile.Merged, isFolded, ofRuns)
 		}
-		s.top.vary(top, float64(roots)/math.Max(1, float64(s.roots)))
+		for _, t := range r.profile.Threads {
+			s.compare(r, t.Top, isFolded, ofThreads)
+		}
 	}
 }
 
-// vary adds the squared differences of one thread.
-func (p *part) vary(thread *part, share float64) {
+// compare adds the differences of one thread or run to those of all.
+func (s *side) compare(r *run, tree *cct.Node, isFolded func(string) bool, of func(*part) *spread) {
+	top := &part{}
+	r.fold(top, tree, isFolded)
+	var roots uint64
+	for _, root := range top.children {
+		roots += root.calls
+	}
+	s.top.vary(top, float64(roots)/math.Max(1, float64(s.roots)), of)
+}
+
+// vary adds the squared differences of one thread or run.
+func (p *part) vary(one *part, share float64, of func(*part) *spread) {
 	for _, c := range p.children {
-		own := thread.child(c.key)
+		own := one.child(c.key)
 		var calls, self, total float64
 		if own != nil {
 			calls, self, total = float64(own.calls), own.self.Nanos, own.total.Nanos
 		}
-		c.callsOff += square(calls - share*float64(c.calls))
-		c.selfOff += square(self - share*c.self.Nanos)
-		c.totalOff += square(total - share*c.total.Nanos)
-		c.vary(own, share)
+		off := of(c)
+		off.calls += square(calls - share*float64(c.calls))
+		off.self += square(self - share*c.self.Nanos)
+		off.total += square(total - share*c.total.Nanos)
+		c.vary(own, share, of)
 	}
 }
 
 func square(x float64) float64 { return x * x }
 
-func (s *side) folded(top *cct.Node, isFolded func(string) bool) *part {
-	made := &part{}
+// fold adds the nodes below one to a part.
+func (s *run) fold(made *part, top *cct.Node, isFolded func(string) bool) {
 	var walk func(n *cct.Node, at, owner *part)
 	walk = func(n *cct.Node, at, owner *part) {
 		for _, c := range n.Children {
@@ -492,7 +614,6 @@ func (s *side) folded(top *cct.Node, isFolded func(string) bool) *part {
 		}
 	}
 	walk(top, made, made)
-	return made
 }
 
 // addSelf adds the self time of a node.
@@ -544,30 +665,38 @@ func (s *side) figures(p *part) Figures {
 	f.Calls, f.Self, f.Known = float64(p.calls)/by, p.self.Over(by), p.known
 	if p.rarest > 0 && s.roots > 0 {
 		f.reach = float64(p.rarest) / by
-		// Chance decides how many root calls lead here. With several threads, their
+		// Chance decides how many root calls lead here. With several threads or runs, their
 		// differences show the effect of chance and of loops.
 		varies := math.Sqrt(math.Max(0, 1/float64(p.rarest)-1/by))
 		f.callsMix, f.selfMix = f.Calls*varies, f.Self.Nanos*varies
 		f.variance = p.variance / by / by
-		if n := float64(len(s.profile.Threads)); n > 1 {
-			f.callsMix = math.Max(f.callsMix, math.Sqrt(p.callsOff*n/(n-1))/by)
-			f.selfMix = math.Max(f.selfMix, math.Sqrt(p.selfOff*n/(n-1))/by)
-		}
+		f.callsMix = max(f.callsMix, s.errorOf(p.threads.calls, s.threads), s.few*s.errorOf(p.runs.calls, len(s.runs)))
+		f.selfMix = max(f.selfMix, s.errorOf(p.threads.self, s.threads), s.few*s.errorOf(p.runs.self, len(s.runs)))
 		// Root calls are incomplete at both ends of the window.
 		f.cut = 2 * float64(s.cut) / by
 	}
 	return f
 }
 
-// whole returns the figures of the roots including everything below them. With several threads,
+// total returns the time of a part with that of its callees, per call of the root.
+func (s *side) total(p *part) float64 {
+	if p == nil {
+		return 0
+	}
+	return p.total.Nanos / math.Max(1, float64(s.roots))
+}
+
+// whole returns the figures of the roots including everything below them. With several threads or runs,
 // their differences show the effect of chance.
 func (s *side) whole(contexts Figures) Figures {
-	if n := float64(len(s.profile.Threads)); n > 1 {
-		var off float64
-		for _, root := range s.top.children {
-			off += root.totalOff
-		}
-		contexts.selfMix = math.Sqrt(off*n/(n-1)) / math.Max(1, float64(s.roots))
+	var threads, runs float64
+	for _, root := range s.top.children {
+		threads += root.threads.total
+		runs += root.runs.total
 	}
+	if s.threads > 1 {
+		contexts.selfMix = s.errorOf(threads, s.threads)
+	}
+	contexts.selfMix = max(contexts.selfMix, s.few*s.errorOf(runs, len(s.runs)))
 	return contexts
 }

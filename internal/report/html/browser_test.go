@@ -36,7 +36,77 @@ func TestProfileInBrowser(t *testing.T) {
 }
 
 func TestSamplesInBrowser(t *testing.T) {
-	pagetest.EachWindow(t, "hot", bigSamples(t), (*pagetest.Page).CheckLayout, checkFlame)
+	tabs := func(p *pagetest.Page, state string) {
+		for _, tab := range []string{"tree", "methods", "flame"} {
+			p.Click("#tab-" + tab)
+			p.CheckLayout(state + "-" + tab)
+		}
+	}
+	pagetest.EachWindow(t, "hot", bigSamples(t), tabs, func(t *testing.T, p *pagetest.Page) {
+		checkFlame(t, p)
+		checkShapes(t, p)
+	})
+}
+
+func TestDiffInBrowser(t *testing.T) {
+	pagetest.EachWindow(t, "diff", writeDiff(t), (*pagetest.Page).CheckLayout, func(t *testing.T, p *pagetest.Page) {
+		p.Press("/")
+		p.Type("LedgerEntry")
+		p.Press("Enter")
+		p.Wait("!tooltip.hidden")
+		if text := p.Text("#tooltip"); !strings.Contains(text, "Slower: chance cannot explain the change.") {
+			t.Errorf("the tooltip of the slower method says %q", text)
+		}
+		if text := p.Text(".changes tbody"); !strings.Contains(text, "shop.payment.LedgerEntry.verify") || !strings.Contains(text, "slower") {
+			t.Errorf("the methods that changed are %q", text)
+		}
+	})
+}
+
+// checkShapes turns the graph over, shows one method with its callers and callees, leaves methods out, and goes back.
+func checkShapes(t *testing.T, p *pagetest.Page) {
+	const zoomed = "#crumbs [aria-current]"
+	var address string
+	p.Press("Escape")
+	before := picture(p)
+	p.Click("#flip")
+	p.Until("the graph is drawn from the bottom up", func() bool { return picture(p) != before })
+	p.CheckLayout("flame-flipped")
+	p.Click("#flip")
+	p.Click("[data-shape=callers]")
+	p.Wait(`document.querySelector("` + zoomed + `").innerText === "Self time, by callers"`)
+	p.CheckLayout("flame-callers")
+	p.Eval("history.back()", nil)
+	p.Wait(`document.querySelector("` + zoomed + `").innerText === "All threads"`)
+	p.Press("/")
+	p.Type("LedgerEntry")
+	p.Press("Enter")
+	p.Wait("!tooltip.hidden")
+	p.Eval(`document.querySelector("#flame-frame").focus()`, nil)
+	p.Press("m")
+	p.Wait(`document.activeElement.role === "menuitem"`)
+	p.CheckLayout("flame-menu")
+	p.Click(".menu :nth-child(3)")
+	p.Wait(`document.querySelector("` + zoomed + `").innerText === "LedgerEntry.verify"`)
+	p.Wait(`document.querySelector("#above-frame").checkVisibility()`)
+	p.CheckLayout("flame-sandwich")
+	p.Click("[data-shape=callees]")
+	p.Click("#tab-methods")
+	p.Click("#methods-table .row .name")
+	p.Click("#panel .actions :nth-child(2)")
+	p.Wait(`document.querySelector("#filters").innerText.includes("without LedgerEntry.verify")`)
+	p.Wait(`document.querySelectorAll("#methods-table .row").length === 0`)
+	p.Eval("location.hash", &address)
+	if !strings.Contains(address, "without=") || !strings.Contains(address, "tab=methods") {
+		t.Errorf("the address is %q", address)
+	}
+	p.Reload()
+	p.Wait(`document.querySelector("#filters")?.innerText.includes("without LedgerEntry.verify")`)
+	p.Click("#tab-flame")
+	p.Click("#filters button")
+	p.Wait(`document.querySelector("#filters").hidden`)
+	p.Press("/")
+	p.Press("Escape")
 }
 
 func TestRootCauseInBrowser(t *testing.T) {

@@ -42,6 +42,14 @@ func nanos(ns float64) string {
 	return fixed(hours, 0) + space + "h" + space + fixed(minutes-60*hours, 0) + space + "min"
 }
 
+// signed returns a change of a time.
+func signed(ns float64) string {
+	if ns > 0 {
+		return "+" + nanos(ns)
+	}
+	return nanos(ns)
+}
+
 func duration(d time.Duration) string { return nanos(float64(d)) }
 
 // mean returns a time per call, or "< 50 ns".

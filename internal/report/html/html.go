@@ -1,14 +1,15 @@
 // Package html writes each result as one HTML page that a browser shows without a network:
-// profiles, root-cause searches, traces and flame graphs of samples.
+// profiles, hot spots, comparisons of profiles, root-cause searches and traces.
 //
 // Go templates write what does not move, so that a page shows the essentials without
 // scripts and on paper. Scripts draw the rest (flame graphs, trees, waterfalls, search)
-// from the result that the page contains as JSON. `sonde diff` reads that JSON back.
+// from the result that the page contains as JSON, which Sonde reads back.
 package html
 
 import (
 	"bytes"
 	"cmp"
+	"compress/gzip"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
@@ -23,6 +24,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/report/format"
+	"github.com/sonde-jvm/sonde/internal/report/text"
 )
 
 //go:embed assets
@@ -42,8 +44,7 @@ var commonLayouts = []string{"page.html", "parts.html"}
 
 // write writes a page that shows a view and contains a document.
 func (p page) write(w io.Writer, target cct.Target, document, view any) error {
-	// The escapes of Marshal leave no character that has a meaning in HTML.
-	encoded, err := json.Marshal(document)
+	carried, err := elementOf(document)
 	if err != nil {
 		return fmt.Errorf("page: %w", err)
 	}
@@ -55,9 +56,10 @@ func (p page) write(w io.Writer, target cct.Target, document, view any) error {
 	err = template.Must(template.New(commonLayouts[0]).Funcs(functions).ParseFS(assets, paths...)).Execute(w, struct {
 		Command, Title, Policy string
 		Style                  template.CSS
-		Script, Carried        template.JS
+		Script                 template.JS
+		Carried                template.HTML
 		View                   any
-	}{p.command, titleOf(target), policy(style, script), template.CSS(style), template.JS(script), template.JS(encoded), view})
+	}{p.command, titleOf(target), policy(style, script), template.CSS(style), template.JS(script), carried, view})
 	if err != nil {
 		return fmt.Errorf("page: %w", err)
 	}
@@ -92,22 +94,66 @@ func digest(source []byte) string {
 // ErrNoResult is the error of Embedded for a file that contains no result.
 var ErrNoResult = errors.New("the page contains no result: sonde did not write it, or it is incomplete")
 
-// Where a page contains its result. The JSON contains no end tag because it has no "<". Pages of
-// earlier versions name the kind of result in place of "result".
+// Where a page contains its result: as JSON, or if that is long, compressed by gzip and in base64. Both contain no
+// end tag because they have no "<". Pages of earlier versions name the kind of result in place of "result".
 const (
 	opening = `<script type="application/json" id="`
+	packed  = `<script type="application/gzip" id="`
 	closing = `</script>`
+	// longest is the length of JSON that is not compressed.
+	longest = 1 << 16
+	// mostUnpacked bounds what is read from a page, which may be from anywhere.
+	mostUnpacked = 1 << 30
 )
+
+// elementOf returns the element with a document.
+func elementOf(document any) (template.HTML, error) {
+	// The escapes of Marshal leave no character that has a meaning in HTML.
+	encoded, err := json.Marshal(document)
+	if err != nil {
+		return "", err
+	}
+	start := opening
+	if len(encoded) > longest {
+		var small bytes.Buffer
+		w := gzip.NewWriter(&small)
+		if _, err := w.Write(encoded); err != nil {
+			return "", err
+		}
+		if err := w.Close(); err != nil {
+			return "", err
+		}
+		start, encoded = packed, base64.StdEncoding.AppendEncode(nil, small.Bytes())
+	}
+	return template.HTML(start + `result">` + string(encoded) + closing), nil
+}
 
 // Embedded returns the JSON of the result that a page contains.
 func Embedded(html []byte) ([]byte, error) {
-	_, rest, _ := bytes.Cut(html, []byte(opening))
+	_, rest, isPlain := bytes.Cut(html, []byte(opening))
+	if !isPlain {
+		_, rest, _ = bytes.Cut(html, []byte(packed))
+	}
 	_, rest, _ = bytes.Cut(rest, []byte(`">`))
 	encoded, _, found := bytes.Cut(rest, []byte(closing))
-	if !found {
+	switch {
+	case !found:
 		return nil, ErrNoResult
+	case isPlain:
+		return encoded, nil
 	}
-	return encoded, nil
+	unpacked, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, bytes.NewReader(encoded)))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNoResult, err)
+	}
+	data, err := io.ReadAll(io.LimitReader(unpacked, mostUnpacked+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", ErrNoResult, err)
+	case len(data) > mostUnpacked:
+		return nil, fmt.Errorf("the result of the page has more than %d bytes", mostUnpacked)
+	}
+	return data, nil
 }
 
 func titleOf(target cct.Target) string { return cmp.Or(target.Command, "A Java program") }
@@ -115,7 +161,7 @@ func titleOf(target cct.Target) string { return cmp.Or(target.Command, "A Java p
 // functions format the values that layouts show.
 var functions = template.FuncMap{
 	"title": titleOf, "name": nameOf, "brief": briefOf, "nanos": nanos, "duration": duration, "mean": mean, "within": within, "callTime": callTime, "share": share, "interval": rangeOf,
-	"atLeast": format.AtLeast, "percentOf": func(part, whole float64) float64 { return min(100, 100*part/whole) },
+	"signed": signed, "perCall": text.PerCall, "atLeast": format.AtLeast, "percentOf": func(part, whole float64) float64 { return min(100, 100*part/whole) },
 	"grouped": func(n any) string { return format.Grouped(whole(n)) },
 	"plural":  func(n any, noun string) string { return format.Plural(whole(n), noun) },
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/measure/hotspots"
 	"github.com/sonde-jvm/sonde/internal/measure/rootcause"
 	"github.com/sonde-jvm/sonde/internal/measure/trace/tracetest"
+	"github.com/sonde-jvm/sonde/internal/report/diff"
 	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/report/pagetest"
@@ -51,6 +52,11 @@ func TestPagesToLookAt(t *testing.T) {
 	}
 	for name, p := range map[string]*cct.Profile{"rich": richProfile(), "huge": hugeProfile(50_000), "empty": {}} {
 		if err := os.WriteFile(filepath.Join(folder, name+".html"), []byte(write(t, p)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, page := range map[string]string{"hot": writeSamples(t, "shop.jar"), "diff": writeDiff(t)} {
+		if err := os.WriteFile(filepath.Join(folder, name+".html"), []byte(page), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -139,15 +145,19 @@ func TestHostileNamesAddNoMarkup(t *testing.T) {
 }
 
 func TestPageFetchesNothing(t *testing.T) {
-	checkAlone(t, write(t, richProfile()), opening, profilePage)
-	checkAlone(t, writeClimb(t, reporttest.RootCause()), climbOpening, rootCausePage)
-	checkAlone(t, writeTrace(t, tracetest.Sample()), climbOpening, tracePage)
+	checkAlone(t, write(t, richProfile()), profilePage)
+	checkAlone(t, writeDiff(t), diffPage)
+	checkAlone(t, writeClimb(t, reporttest.RootCause()), rootCausePage)
+	checkAlone(t, writeTrace(t, tracetest.Sample()), tracePage)
 }
 
+// resultElement begins the element with the result.
+const resultElement = `<script type="application/`
+
 // checkAlone finds what a page would fetch, and what its policy would refuse.
-func checkAlone(t *testing.T, html, opening string, parts page) {
+func checkAlone(t *testing.T, html string, parts page) {
 	t.Helper()
-	markup := html[:strings.Index(html, "<style>")] + html[strings.Index(html, "</style>"):strings.Index(html, opening)]
+	markup := html[:strings.Index(html, "<style>")] + html[strings.Index(html, "</style>"):strings.Index(html, resultElement)]
 	markup = strings.Join(tag.FindAllString(markup, -1), "")
 	for _, fetching := range []string{" src=", " href=", "<link", "<iframe", " style=", " onclick="} {
 		if strings.Contains(markup, fetching) {
@@ -179,7 +189,7 @@ func TestEveryAssetIsUsed(t *testing.T) {
 	for _, name := range commonLayouts {
 		used[name] = true
 	}
-	for _, names := range []page{profilePage, rootCausePage, samplesPage, tracePage} {
+	for _, names := range []page{profilePage, rootCausePage, samplesPage, diffPage, tracePage} {
 		for _, name := range slices.Concat(names.layouts, names.sheets, names.scripts) {
 			used[name] = true
 		}
@@ -228,7 +238,7 @@ func TestEmbeddedNeedsAPage(t *testing.T) {
 // page, without a browser.
 func TestPagesIncludeTheScriptsTheyUse(t *testing.T) {
 	for name, html := range map[string]string{
-		"profile": write(t, richProfile()), "samples": writeSamples(t, "com.acme.Main"), "climb": writeClimb(t, reporttest.RootCause()), "trace": writeTrace(t, tracetest.Sample()),
+		"profile": write(t, richProfile()), "samples": writeSamples(t, "com.acme.Main"), "diff": writeDiff(t), "climb": writeClimb(t, reporttest.RootCause()), "trace": writeTrace(t, tracetest.Sample()),
 	} {
 		t.Run(name, func(t *testing.T) { pagetest.CheckScripts(t, html, "assets") })
 	}
@@ -369,6 +379,30 @@ func writeSamples(t *testing.T, name string) string {
 	r := reporttest.HotSpots()
 	r.Target.Command, r.Bias = name, "by "+name
 	return writeHot(t, r)
+}
+
+// writeDiff compares two runs of the shop with two in which a method is slower.
+func writeDiff(t *testing.T) string {
+	t.Helper()
+	slower := func(p *cct.Profile) *cct.Profile {
+		for n := range p.Merged.All() {
+			if n.Method >= 0 && p.Methods[n.Method].Name == "verify" {
+				n.Self = cct.Time{Nanos: 3 * n.Self.Nanos, Low: 3 * n.Self.Low, High: 3 * n.Self.High}
+			}
+		}
+		sum(p.Merged)
+		p.Threads = nil
+		return p
+	}
+	before := []*cct.Profile{richProfile(), richProfile()}
+	for _, p := range before {
+		p.Threads = nil
+	}
+	var page bytes.Buffer
+	if err := WriteDiff(&page, diff.Compare(before, []*cct.Profile{slower(richProfile()), slower(richProfile())})); err != nil {
+		t.Fatal(err)
+	}
+	return page.String()
 }
 
 func TestSamplesPage(t *testing.T) {

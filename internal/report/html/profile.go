@@ -20,10 +20,14 @@ var profilePage = page{
 	command: "profile",
 	layouts: []string{"profile.html", "header.html", "measured.html", "summary.html"},
 	sheets:  []string{"base.css", "header.css", "toolbar.css", "flame.css", "tables.css", "measured.css", "print.css"},
-	scripts: []string{
-		"format.js", "decode.js", "tree.js", "methodlist.js", "colour.js", "search.js", "dom.js", "rows.js", "place.js", "theme.js", "tooltip.js",
-		"flamedraw.js", "flame.js", "treetab.js", "methodstab.js", "methodpanel.js", "legend.js", "main.js",
-	},
+	scripts: slices.Concat(flameScripts, []string{"tooltip.js", "main.js"}),
+}
+
+// flameScripts are parts of pages with flame graphs. A script with the tooltip and the decoder of the page follows, then
+// main.js.
+var flameScripts = []string{
+	"format.js", "decode.js", "tree.js", "reshape.js", "methodlist.js", "colour.js", "search.js", "dom.js", "carried.js", "rows.js", "place.js", "theme.js",
+	"flamedraw.js", "flame.js", "treetab.js", "methodstab.js", "methodpanel.js", "legend.js", "menu.js", "permalink.js",
 }
 
 // WriteProfile writes a page that shows a profile and contains it as JSON.

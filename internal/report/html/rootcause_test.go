@@ -56,13 +56,10 @@ func TestRootCauseToLookAt(t *testing.T) {
 	}
 }
 
-const climbOpening = `<script type="application/json" id="result">`
-
 func TestRootCausePageContainsTheResult(t *testing.T) {
 	for name, c := range map[string]*rootcause.Climb{"shop": reporttest.RootCause(), "hostile": hostileClimb(), "deep": deepClimb(), "empty": {}} {
-		_, rest, _ := strings.Cut(writeClimb(t, c), climbOpening)
-		carried, _, found := strings.Cut(rest, closing)
-		if want, err := json.Marshal(document.NewRootCause(c)); err != nil || !found || carried != string(want) {
+		carried, err := Embedded([]byte(writeClimb(t, c)))
+		if want, _ := json.Marshal(document.NewRootCause(c)); err != nil || string(carried) != string(want) {
 			t.Errorf("%s: the page contains another result than was written: %v", name, err)
 		}
 	}
@@ -96,7 +93,7 @@ func TestHostileRootCauseAddsNoMarkup(t *testing.T) {
 // TestRootCausePageShows looks for what a reader must find without scripts.
 func TestRootCausePageShows(t *testing.T) {
 	page := writeClimb(t, reporttest.RootCause())
-	shown := page[:strings.Index(page, climbOpening)]
+	shown := page[:strings.Index(page, resultElement)]
 	for text, times := range map[string]int{
 		`<section class="spot"`:      4,
 		`class="box hot"`:            4,

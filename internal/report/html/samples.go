@@ -2,6 +2,7 @@ package html
 
 import (
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,11 +14,8 @@ import (
 var samplesPage = page{
 	command: "hot",
 	layouts: []string{"samples.html"},
-	sheets:  []string{"base.css", "header.css", "toolbar.css", "flame.css", "print.css"},
-	scripts: []string{
-		"format.js", "decode.js", "tree.js", "colour.js", "search.js", "dom.js", "place.js", "theme.js", "samplestip.js", "flamedraw.js", "flame.js",
-		"legend.js", "samplesmain.js",
-	},
+	sheets:  []string{"base.css", "header.css", "toolbar.css", "flame.css", "tables.css", "print.css"},
+	scripts: slices.Concat(flameScripts, []string{"samplestip.js", "main.js"}),
 }
 
 // A samplesView is what the layout of hot spots shows.

@@ -18,7 +18,7 @@ var tracePage = page{
 	layouts: []string{"trace.html", "traceheader.html", "tracesummary.html"},
 	sheets:  []string{"base.css", "header.css", "toolbar.css", "flame.css", "measured.css", "trace.css"},
 	scripts: []string{
-		"format.js", "colour.js", "dom.js", "place.js", "theme.js", "model.js", "list.js", "detail.js", "water.js", "tracemain.js",
+		"format.js", "colour.js", "dom.js", "carried.js", "place.js", "theme.js", "model.js", "list.js", "detail.js", "water.js", "tracemain.js",
 	},
 }
 

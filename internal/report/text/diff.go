@@ -22,10 +22,14 @@ func WriteDiff(w io.Writer, d *diff.Difference, top, width int) error {
 		when string
 		diff.Run
 	}{{"before:", d.Before}, {"after:", d.After}} {
-		p.say("%s %s: %s, %s ± %s each", run.when, format.Printable(run.Title), format.Count(run.Calls, "call of the root", "calls of the root"),
+		runs := ""
+		if run.Runs > 1 {
+			runs = format.Count(run.Runs, "run", "runs") + ", "
+		}
+		p.say("%s %s: %s%s, %s ± %s each", run.when, format.Printable(run.Title), runs, format.Count(run.Calls, "call of the root", "calls of the root"),
 			format.Nanos(run.Total.Nanos), errorText(run.Total))
 	}
-	p.say("%s", totalChange(d))
+	p.say("%s", TotalChange(d))
 	for _, note := range d.Notes {
 		p.say("note: %s", format.Printable(note))
 	}
@@ -59,7 +63,7 @@ func notCompared(list []diff.Uncompared) []string {
 	if len(list) == 0 {
 		return nil
 	}
-	texts := []string{fmt.Sprintf("not compared: %s measured differently in the two runs; below, their time is included in that of their callers:",
+	texts := []string{fmt.Sprintf("not compared: %s measured differently in the runs; below, their time is included in that of their callers:",
 		format.Count(len(list), "method was", "methods were"))}
 	for _, u := range list[:min(len(list), mostQuiet)] {
 		var states []string
@@ -97,10 +101,10 @@ func hookText(h diff.Hook) string {
 	return ""
 }
 
-// totalChange describes how the time of a root call changed.
-func totalChange(d *diff.Difference) string {
+// TotalChange describes how the time of a root call changed.
+func TotalChange(d *diff.Difference) string {
 	if d.Before.Calls == 0 || d.After.Calls == 0 {
-		return "nothing to compare: one of the runs has no call of the root"
+		return "nothing to compare: one side has no call of the root"
 	}
 	if d.Total.Low <= 0 && d.Total.High >= 0 {
 		return fmt.Sprintf("no significant change in the time of a call of the root (%s ± %s)", signed(d.Total.Nanos), format.Nanos(d.Total.Uncertainty()))
@@ -143,7 +147,7 @@ func changeTable(list []diff.Change, width int) *table {
 			}
 		}
 		t.rows = append(t.rows, []string{
-			delta, wrong, selfText(c.Before), selfText(c.After), perCall(c.Before.Calls), perCall(c.After.Calls), string(c.Verdict), "",
+			delta, wrong, selfText(c.Before), selfText(c.After), PerCall(c.Before.Calls), PerCall(c.After.Calls), string(c.Verdict), "",
 		})
 	}
 	before := t.narrow(width, 30, "±", "BEFORE", "CALLS")
@@ -181,8 +185,8 @@ func selfText(f diff.Figures) string {
 	return format.Nanos(f.Self.Nanos)
 }
 
-// perCall returns a number of calls per call of the root.
-func perCall(n float64) string {
+// PerCall returns a number of calls per call of the root.
+func PerCall(n float64) string {
 	switch {
 	case n == 0:
 		return none

@@ -1,19 +1,22 @@
-// The flame graph: zooming, moving, pointing. Callees are below their caller.
+// A flame graph: zooming, moving, pointing. Callees are below their caller, or above it if the graph is upward.
 
 class Flame {
-	constructor(methods, tooltip) {
+	// onZoom(node) is called when the user zooms, onMenu(node, x, y) when the user asks for what can be done with a node.
+	constructor(id, methods, tooltip, onZoom, onMenu) {
 		this.methods = methods;
 		this.tooltip = tooltip;
-		this.frame = byId("flame-frame");
-		this.space = byId("flame-space");
-		this.canvas = byId("flame-canvas");
+		this.onZoom = onZoom;
+		this.onMenu = onMenu;
+		this.frame = byId(id + "-frame");
+		this.space = byId(id + "-space");
+		this.canvas = byId(id + "-canvas");
 		this.crumbs = byId("crumbs");
 		this.said = byId("flame-said");
 		this.pen = this.canvas.getContext("2d");
 		this.nothing = make("p", "nothing");
 		this.nothing.hidden = true;
 		this.frame.prepend(this.nothing);
-		this.view = { from: 0, to: 1, width: 0, height: 0, scroll: 0, zoomed: null };
+		this.view = { from: 0, to: 1, width: 0, height: 0, content: 0, scroll: 0, zoomed: null, isUpward: false };
 		this.marks = { methods, found: null, selected: null, hovered: null };
 		this.listen();
 	}
@@ -26,7 +29,14 @@ class Flame {
 		this.canvas.addEventListener("pointerleave", () => this.leave());
 		this.canvas.addEventListener("click", (event) => {
 			const node = this.nodeUnder(event);
-			if (node) this.zoom(node);
+			if (node) this.userZoom(node);
+		});
+		this.canvas.addEventListener("contextmenu", (event) => {
+			const node = this.nodeUnder(event);
+			if (!node || node.method < 0) return;
+			event.preventDefault();
+			this.tooltip.hidden = true;
+			this.onMenu(node, event.clientX, event.clientY);
 		});
 		this.frame.addEventListener("keydown", (event) => this.key(event));
 		this.frame.addEventListener("blur", () => {
@@ -34,8 +44,9 @@ class Flame {
 		});
 	}
 
-	show(tree) {
+	show(tree, isUpward = this.view.isUpward) {
 		this.tree = tree;
+		this.view.isUpward = isUpward;
 		this.view.zoomed = tree.top;
 		this.view.from = 0;
 		this.view.to = 1;
@@ -46,6 +57,7 @@ class Flame {
 		this.nothing.textContent = tree.nodes.length > 1 ? "Calls were counted, but none was timed: the tree shows the counts." : "No call of the root was seen.";
 		this.drawCrumbs();
 		this.resize();
+		this.frame.scrollTop = isUpward ? this.frame.scrollHeight : 0;
 	}
 
 	paint(palette) {
@@ -70,6 +82,7 @@ class Flame {
 		const narrowest = (smallest * width) / this.frame.clientWidth;
 		const content = (depthInSight(this.tree, x, x + width, narrowest) + 1) * boxHeight;
 		this.space.style.height = content + "px";
+		this.view.content = content;
 		// The limit of flame.css; paper does not scroll.
 		const height = this.isOnPaper ? content : Math.min(content, Math.max(360, window.innerHeight - 170));
 		const ratio = window.devicePixelRatio || 1;
@@ -97,7 +110,8 @@ class Flame {
 
 	nodeUnder(event) {
 		const box = this.canvas.getBoundingClientRect();
-		const depth = Math.floor((event.clientY - box.top + this.frame.scrollTop) / boxHeight);
+		const row = Math.floor((event.clientY - box.top + this.frame.scrollTop) / boxHeight);
+		const depth = this.view.isUpward ? Math.round(this.view.content / boxHeight) - 1 - row : row;
 		const { from, to, width } = this.view;
 		return nodeAt(this.tree, depth, from + ((event.clientX - box.left) / width) * (to - from));
 	}
@@ -117,6 +131,11 @@ class Flame {
 		this.marks.hovered = null;
 		this.tooltip.hidden = true;
 		this.redraw();
+	}
+
+	userZoom(node) {
+		this.zoom(node);
+		this.onZoom(node);
 	}
 
 	// zoom makes a node as wide as the graph, with a short animation unless the user avoids motion.
@@ -144,7 +163,7 @@ class Flame {
 
 	select(node) {
 		this.marks.selected = node;
-		const top = node.depth * boxHeight;
+		const top = rowTop(this.view, node.depth);
 		if (top < this.frame.scrollTop) this.frame.scrollTop = top;
 		const below = top + 3 * boxHeight - this.frame.clientHeight;
 		if (below > this.frame.scrollTop) this.frame.scrollTop = below;
@@ -172,8 +191,8 @@ class Flame {
 		const place = siblings.indexOf(at);
 		const wide = (node) => (node && node.width > 0 ? node : null);
 		const moves = {
-			ArrowUp: () => at.parent,
-			ArrowDown: () => wide(at.children[0]),
+			[this.view.isUpward ? "ArrowDown" : "ArrowUp"]: () => at.parent,
+			[this.view.isUpward ? "ArrowUp" : "ArrowDown"]: () => wide(at.children[0]),
 			ArrowLeft: () => siblings[place - 1],
 			ArrowRight: () => wide(siblings[place + 1]),
 			Home: () => this.tree.top,
@@ -181,15 +200,19 @@ class Flame {
 		if (event.key in moves) {
 			const node = moves[event.key]();
 			if (node) this.moveTo(node);
-		} else if (event.key === "Enter" || event.key === " ") this.zoom(at);
+		} else if (event.key === "Enter" || event.key === " ") this.userZoom(at);
 		else if (event.key === "Escape") this.reset();
+		else if (event.key === "m" && at.method >= 0) {
+			const box = this.tooltip.getBoundingClientRect();
+			this.onMenu(at, box.left, box.top);
+		}
 		else return;
 		event.preventDefault();
 	}
 
 	reset() {
 		this.tooltip.hidden = true;
-		this.zoom(this.tree.top);
+		this.userZoom(this.tree.top);
 	}
 
 	// moveTo selects a node, and zooms out if it is outside the zoomed part.
@@ -200,11 +223,12 @@ class Flame {
 	}
 
 	drawCrumbs() {
+		if (this.hasNoCrumbs) return;
 		const path = pathTo(this.view.zoomed);
 		const parts = path.map((node) => {
 			const button = make("button", "", node.method < 0 ? this.tree.label : this.methods[node.method].brief);
 			button.type = "button";
-			button.addEventListener("click", () => this.zoom(node));
+			button.addEventListener("click", () => this.userZoom(node));
 			if (node === this.view.zoomed) button.setAttribute("aria-current", "location");
 			return button;
 		});

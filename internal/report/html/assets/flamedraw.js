@@ -4,14 +4,14 @@ const boxHeight = 22;
 const smallest = 0.5; // narrower boxes, in pixels, are merged
 
 // A palette holds the colours and fonts of the theme.
-function makePalette(methods, dark) {
+function makePalette(methods, dark, colourOf) {
 	const style = getComputedStyle(document.documentElement);
 	const read = (name) => style.getPropertyValue(name).trim();
 	const assigned = assignHues(new Set(methods.map(groupOf)));
 	return {
 		dark,
 		hueOf: assigned,
-		boxes: methods.map((method) => boxColour(assigned.get(groupOf(method)), method.cls, dark)),
+		boxOf: boxesOf(methods, assigned, dark, colourOf),
 		dots: methods.map((method) => dotColour(assigned.get(groupOf(method)), dark)),
 		ink: read("--ink"),
 		soft: read("--ink-soft"),
@@ -23,6 +23,13 @@ function makePalette(methods, dark) {
 		font: "12px " + read("--sans"),
 		hatch: makeHatch(dark),
 	};
+}
+
+// boxesOf returns the function that gives the colour of a node: colourOf, or that of its package.
+function boxesOf(methods, hueOf, dark, colourOf) {
+	if (colourOf) return (node) => colourOf(node, dark);
+	const boxes = methods.map((method) => boxColour(hueOf.get(groupOf(method)), method.cls, dark));
+	return (node) => boxes[node.method];
 }
 
 function makeHatch(dark) {
@@ -40,6 +47,11 @@ function makeHatch(dark) {
 	return pen.createPattern(tile, "repeat");
 }
 
+// rowTop returns where the boxes of a depth begin.
+function rowTop(view, depth) {
+	return view.isUpward ? view.content - (depth + 1) * boxHeight : depth * boxHeight;
+}
+
 // drawFlame draws the part of a tree between view.from and view.to, from the row at
 // view.scroll on. It skips the callees of nodes narrower than a pixel, so the work is bounded
 // by the number of pixels.
@@ -52,12 +64,12 @@ function drawFlame(pen, tree, view, palette, marks) {
 	const waiting = [tree.top];
 	while (waiting.length > 0) {
 		const node = waiting.pop();
-		const y = node.depth * boxHeight - scroll;
-		if (y > height) continue;
+		const y = rowTop(view, node.depth) - scroll;
+		if (view.isUpward ? y + boxHeight < 0 : y > height) continue;
 		const left = (node.x - from) * scale;
 		const right = left + node.width * scale;
-		if (y + boxHeight > 0) drawBox(pen, node, tree, left, right, y, view, palette, marks);
-		pushVisible(waiting, node, pen, view, scale, y + boxHeight, palette);
+		if (y + boxHeight > 0 && y < height) drawBox(pen, node, tree, left, right, y, view, palette, marks);
+		pushVisible(waiting, node, pen, view, scale, rowTop(view, node.depth + 1) - scroll, palette);
 	}
 }
 
@@ -93,9 +105,9 @@ function drawBox(pen, node, tree, left, right, y, view, palette, marks) {
 	const isFound = marks.found && marks.found.has(node);
 	const isDimmed = marks.found && !isFound;
 	pen.globalAlpha = isDimmed ? (palette.dark ? 0.4 : 0.42) : isAbove ? 0.6 : 1;
-	pen.fillStyle = isFound ? palette.foundBox : node.method < 0 ? palette.sunken : palette.boxes[node.method];
+	pen.fillStyle = isFound ? palette.foundBox : node.method < 0 ? palette.sunken : palette.boxOf(node);
 	fillRounded(pen, x, y, width - gap, boxHeight - 1);
-	if (width > 4 && node.method >= 0 && !node.kinds && (isUnsure(node) || node.timed === 0 || node.sampled)) {
+	if (width > 4 && node.method >= 0 && isUnclear(node)) {
 		pen.fillStyle = palette.hatch;
 		fillRounded(pen, x, y, width - gap, boxHeight - 1);
 	}

@@ -1,5 +1,5 @@
-// drawLegend shows the packages with the most self time in a tree.
-function drawLegend(tree, methods, palette) {
+// legendOf lists the packages with the most self time in a tree.
+function legendOf(tree, methods, palette) {
 	const jdk = "the JDK.";
 	const times = new Map();
 	for (const node of tree.nodes) {
@@ -17,5 +17,5 @@ function drawLegend(tree, methods, palette) {
 	if (tree.nodes.some((node) => node.method >= 0 && isUnsure(node))) items.push(make("span", "", make("i", "hatch"), "error above a fifth of self time"));
 	if (tree.nodes.some((node) => node.sampled)) items.push(make("span", "", make("i", "hatch"), "by sampled stacks, without hooks"));
 	if (tree.nodes.some((node) => node.handed)) items.push(make("span", "", make("i", "handed"), "on another thread, outside the time of its caller"));
-	byId("legend").replaceChildren(...items);
+	return items;
 }

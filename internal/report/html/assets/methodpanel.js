@@ -1,7 +1,10 @@
 // The panel next to the flat list, with the callers and callees of a method.
 
 class MethodPanel {
-	constructor(methods, onPick, onClose) {
+	// actions: [[text, title, act(method)]]
+	constructor(methods, isSamples, actions, onPick, onClose) {
+		this.isSamples = isSamples;
+		this.actions = actions;
 		this.methods = methods;
 		this.onPick = onPick;
 		this.panel = byId("panel");
@@ -30,6 +33,7 @@ class MethodPanel {
 			make("div", "top", make("h2", "", nameElement(about)), close),
 			make("p", "signature", about.signature + (about.native ? " · native" : "")),
 			this.figures(sum, tree),
+			make("div", "actions", ...this.actions.map(([text, title, act]) => this.action(text, title, () => act(method)))),
 			make("h3", "", callers.length === 1 ? "1 caller" : count(callers.length) + " callers"),
 			this.list(callers),
 			make("h3", "", callees.length === 1 ? "1 callee" : count(callees.length) + " callees"),
@@ -39,10 +43,22 @@ class MethodPanel {
 		this.panel.scrollTop = 0;
 	}
 
+	action(text, title, act) {
+		const button = make("button", "", text);
+		button.type = "button";
+		button.title = title;
+		button.addEventListener("click", act);
+		return button;
+	}
+
 	figures(sum, tree) {
 		const list = make("dl", "figures");
 		const whole = tree.extent > 0 ? tree.extent : 1;
-		const facts = [
+		const facts = this.isSamples ? [
+			["Self", `${nanos(sum.self)} · ${share(sum.self / whole)}`],
+			["Total", `${nanos(sum.total)} · ${share(sum.total / whole)}`],
+			["Samples", count(sum.calls)],
+		] : [
 			["Self", !isTimed(sum) ? "–" : `${selfText(sum)} ${within(sum.self, selfError(sum))} · ${share(sum.self / whole)}`],
 			["Total", `${totalText(sum)} · ${share(sum.total / whole)}`],
 			["Calls", callsText(sum, this.methods[sum.method]) + (sum.threw > 0 ? ` · ${count(sum.threw)} threw` : "")],
@@ -60,7 +76,7 @@ class MethodPanel {
 			if (edge.method >= 0) name.title = this.methods[edge.method].full;
 			const bar = make("span", "bar");
 			bar.style.width = `calc(${(100 * edge.total) / longest}% - 16px)`;
-			const button = make("button", "", name, make("span", "", edge.total > 0 ? nanos(edge.total) : "–"), make("small", "", plural(edge.calls, "call")), bar);
+			const button = make("button", "", name, make("span", "", edge.total > 0 ? nanos(edge.total) : "–"), make("small", "", plural(edge.calls, this.isSamples ? "sample" : "call")), bar);
 			button.type = "button";
 			button.disabled = edge.method < 0;
 			button.addEventListener("click", () => this.onPick(edge.method));

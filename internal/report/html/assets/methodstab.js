@@ -1,24 +1,26 @@
 // The flat list: every method over all its contexts.
 
 class MethodsTab {
-	constructor(methods, onPick) {
+	constructor(methods, isSamples, onPick) {
 		this.methods = methods;
 		this.found = null;
 		this.sort = { key: "self", descending: true };
 		this.shown = [];
+		const part = (time) => time / (this.tree.extent > 0 ? this.tree.extent : 1);
+		this.columns = columnsFor(isSamples, [
+			{ key: "method", width: 240, text: "Method", cell: (sum) => this.nameCell(sum) },
+			{ key: "self", width: 150, text: "Self", title: "Without callees, over all contexts; ~ by sampled stacks", cell: (sum) => figureCell(selfText(sum), part(sum.self)) },
+			{ key: "error", width: 100, text: "± self", ofHooks: true, title: "The true value lies within this distance", cell: errorCell },
+			{ key: "mean", width: 92, text: "Self per call", ofHooks: true, cell: (sum) => figureCell(!isTimed(sum) || sum.calls === 0 ? "–" : mean(sum.self / sum.calls)) },
+			{ key: "total", width: isSamples ? 150 : 96, text: "Total", title: "With callees; recursive calls count once", cell: (sum) => figureCell(totalText(sum), isSamples ? part(sum.total) : undefined) },
+			{ key: "calls", width: 110, ...callsColumn(isSamples), cell: (sum) => figureCell(callsText(sum, methods[sum.method])) },
+			{ key: "threw", width: 98, text: "Exceptions", ofHooks: true, cell: (sum) => figureCell(sum.threw > 0 ? count(sum.threw) : "", undefined, "soft") },
+			{ key: "contexts", width: 76, text: "Contexts", title: "Places in the tree", cell: (sum) => figureCell(count(sum.contexts), undefined, "soft") },
+		]);
 		this.rows = new Rows(byId("methods-table"), {
 			role: "grid",
 			label: "Methods",
-			columns: [
-				{ key: "method", text: "Method" },
-				{ key: "self", text: "Self", title: "Without callees, over all contexts; ~ by sampled stacks" },
-				{ key: "error", text: "± self", title: "The true value lies within this distance" },
-				{ key: "mean", text: "Self per call" },
-				{ key: "total", text: "Total", title: "With callees; recursive calls count once" },
-				{ key: "calls", text: "Calls", title: "Every call is counted; ≥ where HotSpot may replace the method" },
-				{ key: "threw", text: "Exceptions" },
-				{ key: "contexts", text: "Contexts", title: "Places in the tree" },
-			],
+			columns: this.columns,
 			makeRow: (i) => this.makeRow(this.shown[i]),
 			onActivate: (i) => this.shown[i] && onPick(this.shown[i].method),
 			onSort: (key) => this.sortBy(key),
@@ -70,7 +72,7 @@ class MethodsTab {
 		if (at >= 0) this.rows.moveTo(at);
 	}
 
-	makeRow(sum) {
+	nameCell(sum) {
 		const dot = make("span", "dot");
 		dot.style.background = this.palette ? this.palette.dots[sum.method] : "";
 		const method = this.methods[sum.method];
@@ -78,18 +80,10 @@ class MethodsTab {
 		name.title = method.full + method.signature;
 		const first = make("div", "cell", dot, name, ...marksOf(sum, method));
 		first.setAttribute("role", "gridcell");
-		const whole = this.tree.extent > 0 ? this.tree.extent : 1;
-		const row = make("div", "");
-		row.append(
-			first,
-			figureCell(selfText(sum), sum.self / whole),
-			errorCell(sum),
-			figureCell(!isTimed(sum) || sum.calls === 0 ? "–" : mean(sum.self / sum.calls)),
-			figureCell(totalText(sum)),
-			figureCell(callsText(sum, method)),
-			figureCell(sum.threw > 0 ? count(sum.threw) : "", undefined, "soft"),
-			figureCell(count(sum.contexts), undefined, "soft"),
-		);
-		return row;
+		return first;
+	}
+
+	makeRow(sum) {
+		return make("div", "", ...this.columns.map((column) => column.cell(sum)));
 	}
 }

@@ -4,7 +4,7 @@ const rowHeight = 27;
 let rowsMade = 0;
 
 class Rows {
-	// columns: [{key, text, title, sorts}]; makeRow(i) returns the cells of a row.
+	// columns: [{key, text, title, width}]; makeRow(i) returns the cells of a row.
 	constructor(host, { role, label, columns, makeRow, onActivate, onKey, onSort }) {
 		this.host = host;
 		this.makeRow = makeRow;
@@ -22,6 +22,8 @@ class Rows {
 		host.setAttribute("aria-label", label);
 		host.tabIndex = 0;
 		host.append(this.makeHead(columns, onSort), this.body);
+		host.style.setProperty("--columns", columns.map(({ width }, i) => (i === 0 ? `minmax(${width}px, 1fr)` : width + "px")).join(" "));
+		host.style.setProperty("--least", columns.reduce((sum, { width }) => sum + width, 0) + "px");
 		this.body.addEventListener("scroll", () => this.draw(), { passive: true });
 		this.body.addEventListener("click", (event) => {
 			const i = Math.floor((event.clientY - this.space.getBoundingClientRect().top) / rowHeight);

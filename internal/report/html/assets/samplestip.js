@@ -1,4 +1,14 @@
-// The tooltip of a context in a flame graph of samples.
+// What the page of hot spots shows of a context.
+
+// decodeResult reads the tree of hot spots (docs/formats/hot.md).
+function decodeResult({ tree: { methods: list, nodes } }) {
+	const methods = list.map((method) => ({ ...nameOf(method.class ?? "", method.name), signature: signature(method.descriptor ?? "") }));
+	for (const { method, kinds } of nodes) {
+		// Code that is not of Java has the colour of its kind.
+		if (method >= 0 && !list[method].class) methods[method].group ??= `${Object.keys(kinds ?? {})[0] ?? "unknown"}.`;
+	}
+	return { methods, trees: [{ label: "All threads", top: decodeTree(nodes) }], isSamples: true };
+}
 
 function fillTooltip(tooltip, node, tree, methods) {
 	if (node.method < 0) {

@@ -1,24 +1,6 @@
-// The tooltip of a context in a profile.
+// What the page of a profile shows of a context.
 
-// sentencesOf returns what qualifies the numbers of a node.
-function sentencesOf(node) {
-	const said = [];
-	const kind = kindOf(node);
-	if (node.handed) said.push("On another thread: the time is not included in that of the caller.");
-	if (kind === "counted") said.push("Counted, not timed: the time is included in that of the caller.");
-	if (kind === "unknown") said.push("No call was sampled: the self time is unknown" + (Number.isFinite(node.selfHigh) ? `, at most ${nanos(node.selfHigh)}.` : "."));
-	if (kind === "sampled") said.push(`${count(node.timed)} of ${count(node.calls)} calls timed. Self, 95 % interval: ${nanos(node.selfLow)} to ${nanos(node.selfHigh)}.`);
-	if (kind === "stacks") said.push(`Estimated from sampled stacks. Self, 95 % interval: ${nanos(node.selfLow)} to ${nanos(node.selfHigh)}.`);
-	if (kind === "stacks" && node.calls === 0) said.push("It had no hook: calls were not counted.");
-	else if (node.split) said.push(`Hooks measured this method together with callees without hooks; sampled stacks divide the time. Self, 95 % interval: ${nanos(node.selfLow)} to ${nanos(node.selfHigh)}.`);
-	else if (kind === "exact") said.push(`Every call timed. Self lies between ${nanos(node.selfLow)} and ${nanos(node.selfHigh)}.`);
-	if (isUnsure(node)) said.push("Uncertain: the error is above a fifth of the self time.");
-	if (node.lost > 0) said.push(`Adjusted: ${nanos(node.lost)} that Sonde took are not in these times.`);
-	if (node.running > 0) said.push(`${plural(node.running, "call")} had not ended.`);
-	if (node.missed > 0) said.push(`Missed: ${plural(node.missed, "call")} continued before all callees had hooks.`);
-	if (node.late) said.push("Late: its hook was installed after the root’s, so earlier calls are not counted.");
-	return said;
-}
+const decodeResult = decodeProfile;
 
 function factsOf(node, tree, method) {
 	const whole = tree.total > 0 ? tree.total : 1;

@@ -1,7 +1,7 @@
 // Connects the parts: the transaction shown, the filter and the theme.
 
-function startTrace() {
-	const transactions = decodeTrace(JSON.parse(byId("result").textContent));
+function startTrace(result) {
+	const transactions = decodeTrace(result);
 	const packages = new Map(); // to their self times
 	for (const t of transactions) eachCall(t, (call) => packages.set(call.name.pkg, (packages.get(call.name.pkg) ?? 0) + call.selfNanos));
 	const hues = assignHues(packages.keys());
@@ -53,4 +53,4 @@ function startTrace() {
 	if (list.shown.length > 0) pick(list.shown[0]); // the slowest
 }
 
-startTrace();
+withCarried(startTrace);

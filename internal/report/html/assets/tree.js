@@ -132,6 +132,11 @@ function isUnsure(node) {
 	return isTimed(node) && node.self > 0 && selfError(node) > 0.2 * node.self;
 }
 
+// isUnclear reports whether the time of a context is hatched. The times of samples and of comparisons are not.
+function isUnclear(node) {
+	return !node.kinds && !node.verdict && (isUnsure(node) || node.timed === 0 || node.sampled);
+}
+
 // kindOf returns how a time was obtained. The time of calls that were only counted is included
 // in that of the caller; calls that were not sampled may have any time up to a bound.
 function kindOf(node) {
@@ -168,4 +173,24 @@ function waitText(node) {
 
 function errorText(node) {
 	return !isTimed(node) || (node.sampled && node.self === 0) ? "–" : within(node.self, selfError(node));
+}
+
+// sentencesOf returns what qualifies the numbers of a node.
+function sentencesOf(node) {
+	const said = [];
+	const kind = kindOf(node);
+	if (node.handed) said.push("On another thread: the time is not included in that of the caller.");
+	if (kind === "counted") said.push("Counted, not timed: the time is included in that of the caller.");
+	if (kind === "unknown") said.push("No call was sampled: the self time is unknown" + (Number.isFinite(node.selfHigh) ? `, at most ${nanos(node.selfHigh)}.` : "."));
+	if (kind === "sampled") said.push(`${count(node.timed)} of ${count(node.calls)} calls timed. Self, 95 % interval: ${nanos(node.selfLow)} to ${nanos(node.selfHigh)}.`);
+	if (kind === "stacks") said.push(`Estimated from sampled stacks. Self, 95 % interval: ${nanos(node.selfLow)} to ${nanos(node.selfHigh)}.`);
+	if (kind === "stacks" && node.calls === 0) said.push("It had no hook: calls were not counted.");
+	else if (node.split) said.push(`Hooks measured this method together with callees without hooks; sampled stacks divide the time. Self, 95 % interval: ${nanos(node.selfLow)} to ${nanos(node.selfHigh)}.`);
+	else if (kind === "exact") said.push(`Every call timed. Self lies between ${nanos(node.selfLow)} and ${nanos(node.selfHigh)}.`);
+	if (isUnsure(node)) said.push("Uncertain: the error is above a fifth of the self time.");
+	if (node.lost > 0) said.push(`Adjusted: ${nanos(node.lost)} that Sonde took are not in these times.`);
+	if (node.running > 0) said.push(`${plural(node.running, "call")} had not ended.`);
+	if (node.missed > 0) said.push(`Missed: ${plural(node.missed, "call")} continued before all callees had hooks.`);
+	if (node.late) said.push("Late: its hook was installed after the root’s, so earlier calls are not counted.");
+	return said;
 }

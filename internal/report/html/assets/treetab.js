@@ -1,24 +1,26 @@
 // The tree of calling contexts, initially open along the hot path.
 
 class TreeTab {
-	constructor(methods, onPick) {
+	constructor(methods, isSamples, onPick) {
 		this.methods = methods;
 		this.open = new Set();
 		this.shown = [];
 		this.found = null;
+		const part = (time) => time / (this.tree.total > 0 ? this.tree.total : 1);
+		this.columns = columnsFor(isSamples, [
+			{ key: "method", width: 280, text: "Method in its context", cell: (node) => this.nameCell(node, this.open.has(node)) },
+			{ key: "total", width: 150, text: "Total", title: "Self time of the context and of all below it", cell: (node) => figureCell(totalText(node), part(node.total)) },
+			{ key: "self", width: 150, text: "Self", title: "Without callees; ~ by sampled stacks", cell: (node) => figureCell(selfText(node), part(node.self)) },
+			{ key: "waits", width: 104, text: "Waits", ofHooks: true, title: "Part of the total in which threads waited, by sampled stacks, and for what mostly", cell: (node) => figureCell(waitText(node), undefined, "soft") },
+			{ key: "mean", width: 92, text: "Mean", ofHooks: true, title: "Total of one call", cell: (node) => figureCell(meanText(node)) },
+			{ key: "calls", width: 110, ...callsColumn(isSamples), cell: (node) => figureCell(callText(node, methods[node.method])) },
+			{ key: "threw", width: 98, text: "Exceptions", ofHooks: true, title: "Calls that ended with an exception", cell: (node) => figureCell(node.threw > 0 ? count(node.threw) : "", undefined, "soft") },
+			{ key: "error", width: 100, text: "± self", ofHooks: true, title: "The true value lies within this distance", cell: errorCell },
+		]);
 		this.rows = new Rows(byId("tree-table"), {
 			role: "treegrid",
 			label: "Calling contexts",
-			columns: [
-				{ key: "method", text: "Method in its context" },
-				{ key: "total", text: "Total", title: "Self time of the context and of all below it" },
-				{ key: "self", text: "Self", title: "Without callees; ~ by sampled stacks" },
-				{ key: "waits", text: "Waits", title: "Part of the total in which threads waited, by sampled stacks, and for what mostly" },
-				{ key: "mean", text: "Mean", title: "Total of one call" },
-				{ key: "calls", text: "Calls", title: "Every call is counted; ≥ where HotSpot may replace the method" },
-				{ key: "threw", text: "Exceptions", title: "Calls that ended with an exception" },
-				{ key: "error", text: "± self", title: "The true value lies within this distance" },
-			],
+			columns: this.columns,
 			makeRow: (i) => this.makeRow(this.shown[i]),
 			onActivate: (i, byKey) => (byKey ? onPick(this.shown[i]) : this.toggle(this.shown[i])),
 			onKey: (key, i) => this.key(key, i),
@@ -80,22 +82,11 @@ class TreeTab {
 	}
 
 	makeRow(node) {
-		const isOpen = this.open.has(node);
 		const isFound = this.found !== null && this.found.has(node);
 		const row = make("div", isFound ? "found" : "");
 		row.setAttribute("aria-level", String(node.depth));
-		if (node.children.length > 0) row.setAttribute("aria-expanded", String(isOpen));
-		const whole = this.tree.total > 0 ? this.tree.total : 1;
-		row.append(
-			this.nameCell(node, isOpen),
-			figureCell(totalText(node), node.total / whole),
-			figureCell(selfText(node), node.self / whole),
-			figureCell(waitText(node), undefined, "soft"),
-			figureCell(meanText(node)),
-			figureCell(callText(node, this.methods[node.method])),
-			figureCell(node.threw > 0 ? count(node.threw) : "", undefined, "soft"),
-			errorCell(node),
-		);
+		if (node.children.length > 0) row.setAttribute("aria-expanded", String(this.open.has(node)));
+		row.append(...this.columns.map((column) => column.cell(node)));
 		return row;
 	}
 
@@ -117,6 +108,15 @@ class TreeTab {
 		}
 		return cell;
 	}
+}
+
+// columnsFor leaves out the columns of what only hooks can measure.
+function columnsFor(isSamples, columns) {
+	return columns.filter((column) => !isSamples || !column.ofHooks);
+}
+
+function callsColumn(isSamples) {
+	return isSamples ? { text: "Samples", title: "Samples with the method on the stack" } : { text: "Calls", title: "Every call is counted; ≥ where HotSpot may replace the method" };
 }
 
 // errorCell shows the error of a self time, and how the time was obtained.

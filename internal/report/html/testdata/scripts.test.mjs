@@ -7,7 +7,7 @@ import vm from "node:vm";
 
 const read = (path) => readFileSync(new URL(path, import.meta.url), "utf8");
 const page = vm.createContext({});
-for (const name of ["format", "decode", "tree", "methodlist", "colour", "search"]) vm.runInContext(read(`../assets/${name}.js`), page, { filename: name });
+for (const name of ["format", "decode", "tree", "reshape", "methodlist", "colour", "search"]) vm.runInContext(read(`../assets/${name}.js`), page, { filename: name });
 
 // Values made by the page's scripts have prototypes of their own.
 const plain = (value) => JSON.parse(JSON.stringify(value));
@@ -126,4 +126,21 @@ test("packages keep their hues, and the JDK is grey", () => {
 test("an empty profile is a tree of nothing", () => {
 	const nothing = page.makeTree(page.decodeProfile({ methods: [], merged: [], threads: [] }).trees[0].top, "");
 	assert.deepEqual([nothing.total, nothing.nodes.length], [0, 1]);
+});
+
+// outline writes a tree as method:total:self, with callees in brackets.
+const outline = (top) => {
+	const name = (node) => (node.method < 0 ? "" : decoded.methods[node.method].member.slice(1) + ":" + node.total + ":" + node.self);
+	return name(top) + (top.children.length > 0 ? "[" + top.children.map(outline).join(" ") + "]" : "");
+};
+
+test("trees take other shapes", () => {
+	assert.equal(outline(tree.top), "[root:100:10[a:90:30[a:60:20[b:40:40]] c:0:0]]");
+	assert.equal(outline(page.withoutMethods(tree, new Set([1]))), "[root:100:60[b:40:40 c:0:0]]");
+	assert.equal(outline(page.onlyMethods(tree, new Set([2]))), "[root:40:0[a:40:0[a:40:0[b:40:40]]]]");
+	assert.equal(outline(page.byCallers(tree)), "[a:50:50[root:30:0 a:20:0[root:20:0]] b:40:40[a:40:0[a:40:0[root:40:0]]] root:10:10]");
+	const { callers, callees } = page.around(tree, 1);
+	assert.equal(outline(callers), "a:90:30[root:90:0]");
+	assert.equal(outline(callees), "a:90:30[a:60:20[b:40:40]]");
+	assert.equal(page.around(tree, 17), null);
 });
