@@ -50,6 +50,7 @@ type monitorCommand struct {
 	top        int
 	json       bool
 	prometheus string
+	instance   string
 	listen     string
 	tokenFile  string
 	calls      uint64
@@ -86,6 +87,7 @@ func newMonitor(s streams) *cobra.Command {
 	flags.StringVar(&c.prometheus, "prometheus", "", "`FILE` to write for Prometheus after each interval")
 	flags.StringVar(&c.listen, "listen", "", "`[ADDRESS:]PORT` at which /metrics is served for Prometheus; the default address is 127.0.0.1")
 	flags.StringVar(&c.tokenFile, "token-file", "", "`FILE` to write a token to, which --listen then requires")
+	flags.StringVar(&c.instance, "instance", "", "`NAME` for Prometheus that distinguishes JVMs with the same main class: the label jvm")
 	c.contexts.register(command)
 	c.targetFlags.register(flags)
 	c.registerYes(flags)
@@ -193,7 +195,9 @@ the time since the start and include a histogram of times:
   sonde_calls_total  sonde_call_errors_total  sonde_call_seconds
   sonde_calls_running  sonde_calls_stalled  sonde_call_oldest_seconds
   sonde_calls_lost_total  sonde_monitor_up  sonde_calls_lower_bound (marked with ≥)
-Rows by context also have the labels within, callers and tag_NAME. When the command
+Every series has the label main, the main class or jar, and with --instance NAME the label
+jvm, so that a program which is restarted continues its series; sonde_jvm_info has the
+process number and the JDK. Rows by context also have the labels within, callers and tag_NAME. When the command
 ends, the file stays, with sonde_monitor_up at 0. Everybody who can reach the address
 of --listen can read method names, figures and tags, unless --token-file requires a token,
 as Authorization: Bearer TOKEN (credentials_file in Prometheus). It is new at each start;
@@ -310,10 +314,16 @@ func (r *monitorRun) publish(isUp bool) {
 	}
 	b := &r.table
 	groups, _ := b.groups(r.by)
-	err := r.export.Publish(r.pid, isUp, monitor.Between(b.first, b.last, groups, b.options))
+	err := r.export.Publish(r.exported(), isUp, monitor.Between(b.first, b.last, groups, b.options))
 	if err != nil {
 		r.remark("--prometheus: " + format.OneLine(err))
 	}
+}
+
+// exported describes the JVM for Prometheus.
+func (r *monitorRun) exported() prometheus.Target {
+	jvm := r.session.JVM()
+	return prometheus.Target{Main: jvm.Main, Instance: r.instance, PID: r.pid, JDK: jvm.Version}
 }
 
 func (r *monitorRun) write(whole *monitorTable) error {

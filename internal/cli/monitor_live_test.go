@@ -94,9 +94,9 @@ func TestMonitorLive(t *testing.T) {
 				t.Errorf("exit code %d: %s", code, m.stderr.String())
 			}
 			checkWhole(t, r, final)
-			checkMetrics(t, metrics, `sonde_monitor_up{pid="%d"} 0`, p.PID)
-			checkMetrics(t, metrics, `sonde_calls_total{pid="%d",pattern="`+monitoredPay+`"} 1000`, p.PID)
-			checkMetrics(t, metrics, `sonde_call_errors_total{pid="%d",pattern="`+monitoredPay+`"} 200`, p.PID)
+			checkMetrics(t, metrics, `sonde_monitor_up{main="monitored.Monitored"} 0`)
+			checkMetrics(t, metrics, `sonde_calls_total{main="monitored.Monitored",pattern="`+monitoredPay+`"} 1000`)
+			checkMetrics(t, metrics, `sonde_call_errors_total{main="monitored.Monitored",pattern="`+monitoredPay+`"} 200`)
 			if _, out, _ := sonde(t, "status", strconv.Itoa(p.PID)); !strings.HasPrefix(out, "Sonde has no hooks and no agent in") {
 				t.Errorf("%s", out)
 			}
@@ -118,7 +118,7 @@ func checkCrowds(t *testing.T, p *monitoredProgram, r *monitorReader, jdk jvmtes
 	if d.Total.Running != threads || monitorRow(&d, monitoredAll).Running != threads || monitorRow(&d, monitoredPay).Running != 0 {
 		t.Errorf("%+v", d)
 	}
-	checkMetrics(t, metrics, fmt.Sprintf(`sonde_calls_running{pid="%%d",pattern="%s"} %d`, monitoredWait, threads), p.PID)
+	checkMetrics(t, metrics, fmt.Sprintf(`sonde_calls_running{main="monitored.Monitored",pattern="%s"} %d`, monitoredWait, threads))
 	p.do("release", "released")
 	r.await("that the crowd is gone", func(d document.Monitor) bool { return d.Total.Running == 0 })
 }
@@ -174,10 +174,10 @@ func checkWhole(t *testing.T, r *monitorReader, final document.Monitor) {
 	}
 }
 
-func checkMetrics(t *testing.T, file, line string, pid int) {
+func checkMetrics(t *testing.T, file, line string) {
 	t.Helper()
 	text, err := os.ReadFile(file)
-	if want := fmt.Sprintf(line, pid) + "\n"; err != nil || !strings.Contains(string(text), want) {
+	if want := line + "\n"; err != nil || !strings.Contains(string(text), want) {
 		t.Errorf("no %s in %s, %v", want, text, err)
 	}
 }

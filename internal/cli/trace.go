@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/sonde-jvm/sonde/internal/classes/own"
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
@@ -53,6 +55,9 @@ type traceCommand struct {
 	json       bool
 	outputs    []string
 	otlp       string
+	otlpJSON   string // otlp.Settings, from the environment of the client
+	sends      otlp.Settings
+	flagSet    *pflag.FlagSet
 	wanted     *probeset.Set
 }
 
@@ -78,7 +83,10 @@ func newTrace(s streams) *cobra.Command {
 	flags.StringVar(&c.show, "show", showSlowest, "draw the transaction of this `NUMBER`, or slowest, all, none")
 	flags.BoolVar(&c.json, "json", false, "write a JSON object per transaction, each on its own line, and one at the end")
 	flags.StringArrayVarP(&c.outputs, "output", "o", nil, "file to write: .html, .json, .trace.json, .otlp.json or .txt; may be repeated")
-	flags.StringVar(&c.otlp, "otlp", "", "`URL` of an OTLP receiver that gets the kept transactions, such as http://localhost:4318")
+	flags.StringVar(&c.otlp, "otlp", "", "`URL` of an OTLP receiver that gets transactions as they end, such as http://localhost:4318; env: as OTEL_EXPORTER_OTLP_ENDPOINT says")
+	flags.StringVar(&c.otlpJSON, otlpSettingsFlag, "", "how to send to the receiver, as JSON: endpoint, headers, timeoutNanos, gzip")
+	hide(command, otlpSettingsFlag)
+	c.flagSet = flags
 	c.contexts.register(command)
 	hide(command, "context", "by-tag") // these group results, and each transaction is a result of its own
 	c.targetFlags.register(flags)
@@ -110,12 +118,35 @@ func (c *traceCommand) check(args []string, _ func(string) bool) (err error) {
 	if c.wanted, err = c.want(); err != nil {
 		return err
 	}
-	if c.otlp != "" {
-		if c.otlp, err = otlp.Endpoint(c.otlp); err != nil {
-			return usage("--otlp %w", err)
-		}
+	if err := c.checkOTLP(); err != nil {
+		return err
 	}
 	return checkOutputs(c.outputs, report.Traces("").Check)
+}
+
+// otlpSettingsFlag passes what the environment says to the service, whose environment is another.
+const otlpSettingsFlag = "otlp-settings"
+
+func (c *traceCommand) checkOTLP() (err error) {
+	switch {
+	case c.otlpJSON != "":
+		if err := json.Unmarshal([]byte(c.otlpJSON), &c.sends); err != nil {
+			return usage("--%s: %w", otlpSettingsFlag, err)
+		}
+		if _, err := otlp.Endpoint(c.sends.Endpoint); err != nil {
+			return usage("--%s: %w", otlpSettingsFlag, err)
+		}
+	case c.otlp != "":
+		if c.sends, err = otlp.NewSettings(c.otlp, os.Getenv); err != nil {
+			return usage("--otlp %w", err)
+		}
+		encoded, err := json.Marshal(c.sends)
+		if err != nil {
+			return err
+		}
+		return c.flagSet.Set(otlpSettingsFlag, string(encoded))
+	}
+	return nil
 }
 
 func (c *traceCommand) isShowable() bool {
@@ -210,6 +241,11 @@ Each thread writes its calls into a ring buffer that Sonde empties. If the ring 
 calls are only counted and never wait. The number of such calls is printed at the end,
 as are calls whose condition failed and tasks that belong to an unknown transaction.
 
+--otlp sends transactions to a receiver while the trace is running, by HTTP and protobuf. A
+receiver that cannot be reached, or is overloaded, is tried again. The variables
+OTEL_EXPORTER_OTLP_HEADERS, _TIMEOUT and _COMPRESSION hold, and with --otlp env also
+_ENDPOINT; those with TRACES in their names, such as OTEL_EXPORTER_OTLP_TRACES_HEADERS, win.
+
 ` + contextLong + `
 
 Files (-o) by the end of their names:
@@ -225,6 +261,7 @@ const traceExamples = `  sonde trace 4711 com.acme.Shop.checkout
   sonde trace 4711 com.acme.Pay.charge --within 'com.acme.Web.handle >> com.acme.Order.*'
   sonde trace 4711 com.acme.Shop.checkout --tag 'tenant=$1.tenant' --capture '$1.id' --capture '$return.total'
   sonde trace 4711 com.acme.Shop.checkout --sample 1/100 --duration 1m --otlp http://localhost:4318
+  OTEL_EXPORTER_OTLP_HEADERS=api-key=… sonde trace 4711 com.acme.Shop.checkout --otlp https://otlp.example.com
   sonde trace 4711 com.acme.Shop.checkout --json | jq .durationNanos`
 
 const (
@@ -253,6 +290,8 @@ type traceRun struct {
 	hasTitle bool // the list has its title
 	drawn    time.Time
 	means    overhead.Means // of the traced method
+	stream   *otlp.Stream   // nil without --otlp
+	streamed int            // of the kept transactions
 }
 
 func (c *traceCommand) run(ctx context.Context) error {
@@ -277,6 +316,9 @@ func (c *traceCommand) run(ctx context.Context) error {
 	}
 	r.rings = trace.NewReader(s, r.applied.Probes, c.allow, settle)
 	r.measureCost(ctx)
+	if c.sends.Endpoint != "" {
+		r.stream = otlp.NewStream(c.sends, r.target(), version())
+	}
 	return r.finish(ctx, r.watch(ctx))
 }
 
@@ -357,6 +399,12 @@ func (r *traceRun) watch(ctx context.Context) ending {
 		}
 		return notEnded
 	})
+	if r.stream != nil {
+		s.addTask(streamEvery, func() ending {
+			r.sendKept(ctx)
+			return notEnded
+		})
+	}
 	s.addTask(meansEvery, func() ending {
 		r.means.Add(r.rootTotals())
 		return notEnded
@@ -370,6 +418,25 @@ const (
 	meansEvery        = 250 * time.Millisecond
 	untracedIntervals = 5
 )
+
+// streamEvery is how often transactions are given to the stream.
+const streamEvery = time.Second
+
+// sendKept gives the stream the transactions that it has not got, with the names of their threads.
+func (r *traceRun) sendKept(ctx context.Context) {
+	fresh := r.kept[r.streamed:]
+	if len(fresh) == 0 {
+		return
+	}
+	r.streamed = len(r.kept)
+	r.rings.Complete(fresh)
+	if threads, err := r.liveSession.session.ThreadNames(ctx); err == nil { // without names they have numbers
+		for _, t := range fresh {
+			t.NameThreads(threads)
+		}
+	}
+	r.stream.Add(fresh)
+}
 
 // rootTotals returns the time of all calls of the traced method so far, and their number.
 func (r *traceRun) rootTotals() (nanos, calls uint64) {
@@ -466,7 +533,7 @@ func (r *traceRun) finish(ctx context.Context, ended ending) error {
 	}
 	farewell, err := r.leave(ctx, ended)
 	result.Disturbed, result.Disturbance = r.disturbed(), r.disturbance
-	failure = errors.Join(failure, err, r.write(ctx, result, ended))
+	failure = errors.Join(failure, err, r.write(result, ended))
 	r.reportFarewell(farewell)
 	if len(result.Transactions) == 0 && failure == nil {
 		failure = r.noneError(result)
@@ -540,19 +607,20 @@ func (r *traceRun) result(took time.Duration) *trace.Trace {
 	return t
 }
 
-func (r *traceRun) write(ctx context.Context, t *trace.Trace, ended ending) error {
+func (r *traceRun) write(t *trace.Trace, ended ending) error {
 	reportWritten, failed := r.writeOutputs(r.outputs, func(path string) error { return report.Traces(version()).WriteFile(path, t) })
 	defer reportWritten()
 	keepFiles(r.streams, report.Traces(version()), t)
 	if ended != endedUnread {
 		failed = errors.Join(failed, r.writeResult(t))
 	}
-	if r.otlp == "" || len(t.Transactions) == 0 {
+	if r.stream == nil {
 		return failed
 	}
-	sent, err := otlp.Send(context.WithoutCancel(ctx), r.otlp, t, version())
+	r.stream.Add(t.Transactions)
+	sent, err := r.stream.Close()
 	if sent > 0 {
-		r.screen.say("sent %s to %s", format.Count(sent, "span", "spans"), r.otlp)
+		r.screen.say("sent %s to %s", format.Count(sent, "span", "spans"), r.sends.Endpoint)
 	}
 	return errors.Join(failed, err)
 }

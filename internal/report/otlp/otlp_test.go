@@ -2,7 +2,6 @@ package otlp
 
 import (
 	"bytes"
-	"context"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
@@ -10,8 +9,10 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -98,6 +99,77 @@ func receive(t *testing.T, answer func(http.ResponseWriter)) (endpoint string, r
 	return endpoint, received
 }
 
+// send sends a trace at once.
+func send(endpoint string, t *trace.Trace) (sent int, err error) {
+	s := NewStream(Settings{Endpoint: endpoint, Timeout: patience}, t.Target, "1.0")
+	s.Add(t.Transactions)
+	return s.Close()
+}
+
+// TestStream adds transactions one after the other, and one of them again with a part that came later, to a receiver that is busy at first.
+func TestStream(t *testing.T) {
+	busy := true
+	endpoint, received := receive(t, func(w http.ResponseWriter) {
+		if busy {
+			busy = false
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	})
+	sample := tracetest.Sample()
+	s := NewStream(Settings{Endpoint: endpoint, Timeout: patience}, sample.Target, "1.0")
+	var want int
+	for _, one := range sample.Transactions {
+		s.Add([]*trace.Transaction{one})
+		for range one.All() {
+			want++
+		}
+	}
+	first := sample.Transactions[0]
+	first.Parts = append(first.Parts, &trace.Call{Method: "late"})
+	s.Add(sample.Transactions)
+	sent, err := s.Close()
+	ids := map[string]bool{}
+	for _, data := range (*received)[1:] { // the first was refused
+		for _, span := range data.ResourceSpans[0].ScopeSpans[0].Spans {
+			ids[string(span.SpanId)] = true
+		}
+	}
+	if err != nil || sent != want+1 || len(ids) != want+1 {
+		t.Errorf("%d sent, %d different ones received, %v; want %d", sent, len(ids), err, want+1)
+	}
+}
+
+func TestSettings(t *testing.T) {
+	for _, tt := range []struct {
+		endpoint string
+		env      map[string]string
+		want     Settings
+		failure  string
+	}{
+		{"http://h:1", nil, Settings{Endpoint: "http://h:1/v1/traces", Timeout: patience}, ""},
+		{"env", nil, Settings{Endpoint: "http://localhost:4318/v1/traces", Timeout: patience}, ""},
+		{"env", map[string]string{"ENDPOINT": "https://h/base/"}, Settings{Endpoint: "https://h/base/v1/traces", Timeout: patience}, ""},
+		{"env", map[string]string{"ENDPOINT": "http://a", "TRACES_ENDPOINT": "http://b/here"}, Settings{Endpoint: "http://b/here", Timeout: patience}, ""},
+		{
+			"http://h/x", map[string]string{"HEADERS": "a=1", "TRACES_HEADERS": "api-key=s%20e, b = 2", "TIMEOUT": "2500", "COMPRESSION": "gzip"},
+			Settings{Endpoint: "http://h/x", Headers: map[string]string{"api-key": "s e", "b": "2"}, Timeout: 2500 * time.Millisecond, Gzip: true}, "",
+		},
+		{"env", map[string]string{"PROTOCOL": "grpc"}, Settings{}, `OTEL_EXPORTER_OTLP_PROTOCOL is "grpc"`},
+		{"http://h", map[string]string{"TIMEOUT": "1s"}, Settings{}, "number of milliseconds"},
+		{"http://h", map[string]string{"HEADERS": "secret"}, Settings{}, "OTEL_EXPORTER_OTLP_HEADERS: must be name=value"},
+		{"http://h", map[string]string{"COMPRESSION": "br"}, Settings{}, "must be gzip or none"},
+	} {
+		got, err := NewSettings(tt.endpoint, func(name string) string { return tt.env[strings.TrimPrefix(name, "OTEL_EXPORTER_OTLP_")] })
+		if tt.failure != "" {
+			if err == nil || !strings.Contains(err.Error(), tt.failure) {
+				t.Errorf("%v: %v, want %s", tt.env, err, tt.failure)
+			}
+		} else if err != nil || !reflect.DeepEqual(got, tt.want) {
+			t.Errorf("%v: %+v, %v; want %+v", tt.env, got, err, tt.want)
+		}
+	}
+}
+
 // TestNoRedirectIsFollowed: spans go only to the receiver that was named.
 func TestNoRedirectIsFollowed(t *testing.T) {
 	other, received := receive(t, nil)
@@ -105,7 +177,7 @@ func TestNoRedirectIsFollowed(t *testing.T) {
 		w.Header().Set("Location", other)
 		w.WriteHeader(http.StatusTemporaryRedirect)
 	})
-	sent, err := Send(t.Context(), endpoint, tracetest.Sample(), "1.0")
+	sent, err := send(endpoint, tracetest.Sample())
 	var refused *RefusedError
 	if !errors.As(err, &refused) || !strings.Contains(refused.Detail, other) || sent != 0 || len(*received) != 0 {
 		t.Errorf("%d sent, %d received elsewhere, %v; want a RefusedError that names %s", sent, len(*received), err, other)
@@ -115,7 +187,7 @@ func TestNoRedirectIsFollowed(t *testing.T) {
 func TestJSONAndProtobufAgree(t *testing.T) {
 	sample := tracetest.Sample()
 	endpoint, received := receive(t, nil)
-	sent, err := Send(context.Background(), endpoint, sample, "1.0")
+	sent, err := send(endpoint, sample)
 	if err != nil || len(*received) != 1 {
 		t.Fatalf("%v, %d requests", err, len(*received))
 	}
@@ -180,7 +252,7 @@ func TestLargeTracesAreSplit(t *testing.T) {
 		tx.Root.Children = append(tx.Root.Children, &trace.Call{Method: "\xff\xfe half a character"})
 	}
 	endpoint, received := receive(t, nil)
-	sent, err := Send(context.Background(), endpoint, &trace.Trace{Transactions: []*trace.Transaction{tx}}, "")
+	sent, err := send(endpoint, &trace.Trace{Transactions: []*trace.Transaction{tx}})
 	if err != nil || sent != 2*mostSpans+11 || len(*received) != 3 {
 		t.Errorf("%v: %d sent in %d", err, sent, len(*received))
 	}
@@ -199,7 +271,7 @@ func TestRefusals(t *testing.T) {
 		"partly": {func(w http.ResponseWriter) { _, _ = w.Write(partly) }, "refused 7 of the spans: too old"},
 	} {
 		endpoint, _ := receive(t, check.answer)
-		_, err := Send(context.Background(), endpoint, tracetest.Sample(), "")
+		_, err := send(endpoint, tracetest.Sample())
 		var refused *RefusedError
 		if !errors.As(err, &refused) || !strings.HasSuffix(err.Error(), check.want) {
 			t.Errorf("%s: %v", name, err)

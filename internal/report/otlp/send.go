@@ -2,13 +2,18 @@ package otlp
 
 import (
 	"bytes"
+	"cmp"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
@@ -25,6 +30,7 @@ var ErrEndpoint = errors.New("must be a URL such as http://localhost:4318")
 type RefusedError struct {
 	URL    string
 	Status string // of HTTP; empty if it accepted the rest
+	Code   int    // of HTTP
 	Detail string
 	Spans  int64 // that it rejected; 0 for all
 }
@@ -67,46 +73,246 @@ func Endpoint(text string) (string, error) {
 	return u.String(), nil
 }
 
-// Send sends a trace to a receiver, and returns how many spans the receiver accepted.
-func Send(ctx context.Context, endpoint string, t *trace.Trace, version string) (sent int, err error) {
-	var batch []*tracepb.Span
-	flush := func() error {
-		if len(batch) == 0 {
-			return nil
+// Settings say where and how spans are sent.
+type Settings struct {
+	Endpoint string            `json:"endpoint"` // the URL for traces
+	Headers  map[string]string `json:"headers,omitempty"`
+	Timeout  time.Duration     `json:"timeoutNanos,omitempty"` // of a request
+	Gzip     bool              `json:"gzip,omitempty"`
+}
+
+// FromEnvironment is the endpoint for which the variables OTEL_EXPORTER_OTLP_* are read.
+const FromEnvironment = "env"
+
+// usualEndpoint is that of the OpenTelemetry specification.
+const usualEndpoint = "http://localhost:4318"
+
+// NewSettings returns the settings for an endpoint, or for the one that the environment names. Headers, timeout and
+// compression are those of the variables OTEL_EXPORTER_OTLP_*, and OTEL_EXPORTER_OTLP_TRACES_*, which win.
+func NewSettings(endpoint string, getenv func(string) string) (s Settings, err error) {
+	get := func(name string) (string, string) {
+		for _, prefix := range []string{"OTEL_EXPORTER_OTLP_TRACES_", "OTEL_EXPORTER_OTLP_"} {
+			if value := strings.TrimSpace(getenv(prefix + name)); value != "" {
+				return prefix + name, value
+			}
 		}
-		err := post(ctx, endpoint, dataOf(t, version, batch))
-		if err == nil {
-			sent += len(batch)
-		}
-		batch = nil
-		return err
+		return "", ""
 	}
-	for _, one := range t.Transactions {
-		for _, span := range spansOf(t.Target, one) {
-			if batch = append(batch, span); len(batch) == mostSpans {
-				if err := flush(); err != nil {
-					return sent, err
-				}
+	if endpoint == FromEnvironment {
+		if name, protocol := get("PROTOCOL"); protocol != "" && protocol != "http/protobuf" {
+			return s, fmt.Errorf("%s is %q, and Sonde sends http/protobuf only: name the URL of a receiver for that", name, protocol)
+		}
+		name, value := get("ENDPOINT")
+		if endpoint = cmp.Or(value, usualEndpoint); name == "OTEL_EXPORTER_OTLP_ENDPOINT" {
+			endpoint = strings.TrimSuffix(endpoint, "/") + tracesPath
+		}
+	}
+	if s.Endpoint, err = Endpoint(endpoint); err != nil {
+		return s, err
+	}
+	if name, value := get("HEADERS"); value != "" {
+		if s.Headers, err = parseHeaders(value); err != nil {
+			return s, fmt.Errorf("%s: %w", name, err) // without the value, which may be a secret
+		}
+	}
+	s.Timeout = patience
+	if name, value := get("TIMEOUT"); value != "" {
+		millis, err := strconv.ParseUint(value, 10, 31)
+		if err != nil || millis == 0 {
+			return s, fmt.Errorf("%s is %q: must be a number of milliseconds", name, value)
+		}
+		s.Timeout = time.Duration(millis) * time.Millisecond
+	}
+	name, compression := get("COMPRESSION")
+	if s.Gzip = compression == "gzip"; compression != "" && !s.Gzip && compression != "none" {
+		return s, fmt.Errorf("%s is %q: must be gzip or none", name, compression)
+	}
+	return s, nil
+}
+
+// errHeaders is the error for headers that cannot be read.
+var errHeaders = errors.New("must be name=value,name=value with escapes as in URLs")
+
+func parseHeaders(text string) (map[string]string, error) {
+	headers := map[string]string{}
+	for pair := range strings.SplitSeq(text, ",") {
+		name, value, found := strings.Cut(strings.TrimSpace(pair), "=")
+		value, err := url.PathUnescape(strings.TrimSpace(value))
+		name = strings.TrimSpace(name)
+		if !found || name == "" || err != nil || strings.ContainsAny(name+value, "\r\n") {
+			return nil, errHeaders
+		}
+		headers[name] = value
+	}
+	return headers, nil
+}
+
+// A Stream sends transactions to a receiver while a trace is running.
+type Stream struct {
+	settings Settings
+	about    *trace.Trace // of which only the target is known
+	version  string
+	known    map[*trace.Transaction]int // how many spans of each were added
+
+	mu      sync.Mutex
+	pending []*tracepb.Span
+	wake    chan struct{} // there are more spans, or it is closed
+	closed  bool
+	ended   chan struct{}
+	sent    int
+	err     error
+}
+
+// sendEvery is how often spans are sent while a trace is running, and how long a receiver is left alone after an error.
+const sendEvery = time.Second
+
+// lastTries is how often a receiver is tried again when the stream is closed.
+const lastTries = 2
+
+// NewStream returns a stream of the transactions of a program. version is Sonde's.
+func NewStream(settings Settings, target trace.Target, version string) *Stream {
+	s := &Stream{
+		settings: settings, about: &trace.Trace{Target: target}, version: version, known: map[*trace.Transaction]int{},
+		wake: make(chan struct{}, 1), ended: make(chan struct{}),
+	}
+	go s.run()
+	return s
+}
+
+// Add adds transactions, and of those that were added before, the parts that came later.
+func (s *Stream) Add(transactions []*trace.Transaction) {
+	var fresh []*tracepb.Span
+	for _, t := range transactions {
+		spans := spansOf(s.about.Target, t)
+		fresh = append(fresh, spans[min(len(spans), s.known[t]):]...)
+		s.known[t] = len(spans)
+	}
+	s.mu.Lock()
+	s.pending = append(s.pending, fresh...)
+	s.mu.Unlock()
+	s.signal()
+}
+
+func (s *Stream) signal() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Close sends what is left, and returns how many spans the receiver accepted.
+func (s *Stream) Close() (sent int, err error) {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.signal()
+	<-s.ended
+	return s.sent, s.err
+}
+
+// run sends spans until the stream is closed or the receiver refuses them. A receiver that cannot be reached, or is
+// overloaded, is tried again until the stream is closed, and a few times then.
+func (s *Stream) run() {
+	defer close(s.ended)
+	for tries := 0; ; {
+		<-s.wake
+		s.mu.Lock()
+		batch, closed := s.pending[:min(len(s.pending), mostSpans)], s.closed
+		s.mu.Unlock()
+		if len(batch) == 0 {
+			if closed {
+				return
+			}
+			continue
+		}
+		err := s.settings.post(context.Background(), dataOf(s.about, s.version, batch))
+		s.mu.Lock()
+		var refused *RefusedError
+		switch isPartial := errors.As(err, &refused) && refused.Spans > 0; {
+		case isPartial:
+			s.err = err
+			s.sent -= int(refused.Spans)
+			err = nil
+			fallthrough
+		case err == nil:
+			s.sent += len(batch)
+			s.pending = s.pending[len(batch):]
+		case tries == lastTries || !isTemporary(err):
+			s.err = err
+			s.mu.Unlock()
+			return
+		}
+		isMore := len(s.pending) > 0 || s.closed
+		s.mu.Unlock()
+		if err != nil && closed {
+			tries++
+			time.Sleep(sendEvery)
+		} else if err != nil {
+			s.pause()
+		}
+		if isMore {
+			s.signal()
+		}
+	}
+}
+
+// pause waits until a receiver may be tried again, or the stream is closed.
+func (s *Stream) pause() {
+	end := time.NewTimer(sendEvery)
+	defer end.Stop()
+	for {
+		select {
+		case <-end.C:
+			return
+		case <-s.wake:
+			s.mu.Lock()
+			closed := s.closed
+			s.mu.Unlock()
+			if closed {
+				return
 			}
 		}
 	}
-	return sent, flush()
 }
 
+// isTemporary reports whether a receiver may accept the same spans later.
+func isTemporary(err error) bool {
+	var refused *RefusedError
+	return !errors.As(err, &refused) || slices.Contains(temporary, refused.Code)
+}
+
+// temporary are the codes after which OTLP requests are to be repeated.
+var temporary = []int{http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}
+
 // post sends one request. The request message has the same fields as TracesData.
-func post(ctx context.Context, endpoint string, data *tracepb.TracesData) error {
+func (s Settings) post(ctx context.Context, data *tracepb.TracesData) error {
 	body, err := proto.Marshal(data)
 	if err != nil {
 		return fmt.Errorf("otlp: %w", err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	if s.Gzip {
+		var small bytes.Buffer
+		w := gzip.NewWriter(&small)
+		_, err = w.Write(body)
+		if err = errors.Join(err, w.Close()); err != nil {
+			return fmt.Errorf("otlp: %w", err)
+		}
+		body = small.Bytes()
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint, bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.Endpoint, bytes.NewReader(body))
 	if err != nil {
 		return fmt.Errorf("otlp: %w", err)
 	}
-	request.Header.Set("Content-Type", "application/x-protobuf")
 	request.Header.Set("User-Agent", "sonde")
+	for name, value := range s.Headers {
+		request.Header.Set(name, value)
+	}
+	request.Header.Set("Content-Type", "application/x-protobuf")
+	if s.Gzip {
+		request.Header.Set("Content-Encoding", "gzip")
+	}
 	response, err := client.Do(request)
 	if err != nil {
 		return fmt.Errorf("otlp: %w: is a receiver listening there?", err)
@@ -125,10 +331,10 @@ func post(ctx context.Context, endpoint string, data *tracepb.TracesData) error 
 		} else if _, text := status(answer); text != "" {
 			detail = text
 		}
-		return &RefusedError{URL: endpoint, Status: response.Status, Detail: detail}
+		return &RefusedError{URL: s.Endpoint, Status: response.Status, Code: response.StatusCode, Detail: detail}
 	}
 	if rejected, detail := partial(answer); rejected > 0 {
-		return &RefusedError{URL: endpoint, Detail: detail, Spans: rejected}
+		return &RefusedError{URL: s.Endpoint, Detail: detail, Spans: rejected}
 	}
 	return nil
 }

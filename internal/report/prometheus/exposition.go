@@ -27,8 +27,13 @@ const (
 
 // write writes the text format, version 0.0.4. since is the time from the first reading on, from which
 // Prometheus computes its own intervals. Running calls are known only if the hooks are installed.
-func write(w io.Writer, pid int, isUp bool, since *monitor.Interval) error {
-	out := &exposer{Writer: bufio.NewWriter(w), pid: strconv.Itoa(pid)}
+func write(w io.Writer, of Target, isUp bool, since *monitor.Interval) error {
+	out := &exposer{Writer: bufio.NewWriter(w), own: []label{{"main", of.Main}}}
+	if of.Instance != "" {
+		out.own = append(out.own, label{"jvm", of.Instance})
+	}
+	out.family("sonde_jvm_info", "gauge", "The JVM that is measured now. Only this series changes when the program is restarted.")
+	out.sample("sonde_jvm_info", 1, label{"pid", strconv.Itoa(of.PID)}, label{"jdk", of.JDK})
 	out.family("sonde_monitor_up", "gauge", "Whether the hooks are installed.")
 	up := 0.0
 	if isUp {
@@ -79,7 +84,7 @@ func labelsOf(k monitor.Key) []label {
 // An exposer keeps the first error until Flush.
 type exposer struct {
 	*bufio.Writer
-	pid string
+	own []label // of every series
 }
 
 func (e *exposer) family(name, kind, help string) {
@@ -111,9 +116,11 @@ func (e *exposer) histogram(name string, r *monitor.Row) {
 var escaped = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
 
 func (e *exposer) sample(name string, value float64, labels ...label) {
-	_, _ = fmt.Fprintf(e, "%s{pid=\"%s\"", name, e.pid)
-	for _, l := range labels {
-		_, _ = fmt.Fprintf(e, ",%s=\"%s\"", l.Name, escaped.Replace(l.Value))
+	_, _ = e.WriteString(name)
+	before := "{"
+	for _, l := range slices.Concat(e.own, labels) {
+		_, _ = fmt.Fprintf(e, "%s%s=\"%s\"", before, l.Name, escaped.Replace(l.Value))
+		before = ","
 	}
 	_, _ = fmt.Fprintf(e, "} %s\n", number(value))
 }

@@ -21,15 +21,15 @@ func TestExposition(t *testing.T) {
 		},
 		{Key: monitor.Key{Pattern: "b.**"}},
 	}}
-	compare(t, "testdata/pattern.prom", 4711, true, since)
+	compare(t, "testdata/pattern.prom", Target{"shop.jar", "blue", 4711, "17.0.15"}, true, since)
 	odd := &monitor.Interval{Rows: []monitor.Row{{Key: monitor.Key{Method: monitor.Method{Class: "a.B", Name: `odd"\` + "\n", Descriptor: "(I)V"}}, Calls: 1, Spread: &arena.Spread{}}}}
-	compare(t, "testdata/method.prom", 1, false, odd)
+	compare(t, "testdata/method.prom", Target{Main: "Main", PID: 1}, false, odd)
 }
 
-func compare(t *testing.T, golden string, pid int, isUp bool, since *monitor.Interval) {
+func compare(t *testing.T, golden string, of Target, isUp bool, since *monitor.Interval) {
 	t.Helper()
 	var text strings.Builder
-	if err := write(&text, pid, isUp, since); err != nil {
+	if err := write(&text, of, isUp, since); err != nil {
 		t.Fatal(err)
 	}
 	if *update {
@@ -50,10 +50,10 @@ func compare(t *testing.T, golden string, pid int, isUp bool, since *monitor.Int
 func TestContextLabels(t *testing.T) {
 	key := monitor.Key{Pattern: "a.B.c", Within: "x.Y.z >", Tags: "tier=gold\nkind=a=b", Callers: "a.C.d"}
 	var out strings.Builder
-	if err := write(&out, 7, false, &monitor.Interval{Rows: []monitor.Row{{Key: key, Calls: 3}}}); err != nil {
+	if err := write(&out, Target{Main: "M", PID: 7}, false, &monitor.Interval{Rows: []monitor.Row{{Key: key, Calls: 3}}}); err != nil {
 		t.Fatal(err)
 	}
-	want := `sonde_calls_total{pid="7",pattern="a.B.c",within="x.Y.z >",tag_tier="gold",tag_kind="a=b",callers="a.C.d"} 3` + "\n"
+	want := `sonde_calls_total{main="M",pattern="a.B.c",within="x.Y.z >",tag_tier="gold",tag_kind="a=b",callers="a.C.d"} 3` + "\n"
 	if !strings.Contains(out.String(), want) {
 		t.Error(out.String())
 	}

@@ -17,6 +17,15 @@ import (
 	"github.com/sonde-jvm/sonde/internal/measure/monitor"
 )
 
+// A Target is the JVM that is measured. Every series has its main class and instance as labels, which stay the same when the program
+// is restarted; its process number would make new series each time.
+type Target struct {
+	Main     string
+	Instance string // distinguishes JVMs with the same main class; "" if there is one only
+	PID      int
+	JDK      string
+}
+
 // An Exporter publishes measurements in a file, at an address, or both.
 type Exporter struct {
 	path     string
@@ -84,11 +93,11 @@ func (e *Exporter) Address() string {
 // IsUsed reports whether there is a file or an address.
 func (e *Exporter) IsUsed() bool { return e.path != "" || e.listener != nil }
 
-// Publish replaces the text by the calls of a process since the first reading. A file that cannot be written is reported once, and tried
+// Publish replaces the text by the calls of a JVM since the first reading. A file that cannot be written is reported once, and tried
 // again by the next call.
-func (e *Exporter) Publish(pid int, isUp bool, since *monitor.Interval) error {
+func (e *Exporter) Publish(of Target, isUp bool, since *monitor.Interval) error {
 	var text bytes.Buffer
-	if err := write(&text, pid, isUp, since); err != nil {
+	if err := write(&text, of, isUp, since); err != nil {
 		return err
 	}
 	written := text.Bytes()

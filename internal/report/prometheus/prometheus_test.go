@@ -21,7 +21,7 @@ func TestExporter(t *testing.T) {
 	t.Cleanup(e.Close)
 	for _, calls := range []uint64{1, 2} {
 		since := &monitor.Interval{Rows: []monitor.Row{{Key: monitor.Key{Pattern: "a.B.c"}, Calls: calls}}}
-		if err := e.Publish(1, true, since); err != nil {
+		if err := e.Publish(Target{PID: 1}, true, since); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -43,10 +43,10 @@ func TestExporter(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	e.path = filepath.Join(path, "below")
-	if err := e.Publish(0, false, &monitor.Interval{}); err == nil {
+	if err := e.Publish(Target{}, false, &monitor.Interval{}); err == nil {
 		t.Error("a file below a file was written")
 	}
-	if err := e.Publish(0, false, &monitor.Interval{}); err != nil {
+	if err := e.Publish(Target{}, false, &monitor.Interval{}); err != nil {
 		t.Errorf("reported again: %v", err)
 	}
 }
