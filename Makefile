@@ -159,6 +159,11 @@ show-trace: setup ## open traces in Perfetto's processor and in the OpenTelemetr
 	@.ci/setup live
 	@GO='$(GO)' test/tenants/show
 
+.PHONY: formats
+formats: setup ## open every format that Sonde writes in programs of others, and compare their numbers with Sonde's JSON
+	@.ci/setup chromium
+	@GO='$(GO)' test/formats/show
+
 .PHONY: client
 client: setup ## generate a Python client of the service from its OpenAPI document, and measure a JVM with it
 	SONDE_CLIENT=1 $(GO) test -count=1 -v ./test/client
