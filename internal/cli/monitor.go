@@ -642,7 +642,7 @@ func (v *monitorView) rows(t *monitorTable) []monitor.Row {
 var (
 	monitorColumns = format.Columns(">CALLS", ">CALLS/S", ">ERRORS", ">MEAN", ">P50", ">P90", ">P99", ">MAX", ">RUNNING", ">STALLED", "METHOD")
 	// monitorExpendable are the columns that a narrow terminal drops, in this order.
-	monitorExpendable = []string{"P90", "MEAN", "MAX", "CALLS", "P50", "RUNNING", "ERRORS"}
+	monitorExpendable = []string{"P90", "MEAN", "MAX", "CALLS", "P50", "RUNNING", "ERRORS", "STALLED"}
 )
 
 const (
