@@ -418,7 +418,7 @@ func (c *applyCommand) endApplied(ctx context.Context, running *appliedLook) err
 		return fmt.Errorf("process %d: %w", c.pid, err)
 	}
 	if c.json {
-		return document.Write(c.out, map[string]any{"pid": c.pid, "ended": true})
+		return document.Write(c.out, document.ApplyEnded{PID: c.pid, Ended: true})
 	}
 	_, err := fmt.Fprintf(c.out, "ended the sonde apply of process %d; this took %s\n", c.pid, format.Duration(time.Since(start)))
 	return err

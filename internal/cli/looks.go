@@ -272,12 +272,14 @@ func undoLook(ctx context.Context, s streams, pid, number int) error {
 	return err
 }
 
+// hostDocument is written by `sonde status --json`.
+type hostDocument struct {
+	service.JVMs
+	service.List
+}
+
 // hostStatus shows the JVMs in which Sonde is, and the looks that run.
 func hostStatus(ctx context.Context, s streams, asJSON bool) error {
-	type hostDocument struct {
-		service.JVMs
-		service.List
-	}
 	d, err := askHost(ctx, s, func(h service.Host) (d hostDocument, err error) {
 		d.Looks = []service.Description{}
 		if client, is := h.(*service.Client); is {

@@ -243,9 +243,9 @@ func (b *schemas) lookOperation(c *Command) object {
 	}
 	name := capital(c.Name)
 	b.named[name+"Request"] = object{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
-	b.of(reflect.TypeOf(c.Result))
+	b.document(c.Result)
 	for _, other := range slices.Sorted(maps.Keys(c.More)) {
-		b.of(reflect.TypeOf(c.More[other]))
+		b.document(c.More[other])
 	}
 	return object{
 		"summary": c.Summary, "operationId": "start" + name,
@@ -265,6 +265,27 @@ func (b *schemas) problem() object {
 
 func (b *schemas) content(value any) object {
 	return object{"application/json": object{"schema": b.of(reflect.TypeOf(value))}}
+}
+
+// document adds the schema of a document that commands write, which begins with its format and version.
+func (b *schemas) document(value any) {
+	t := reflect.TypeOf(value)
+	b.of(t)
+	schema := b.named[b.name(t)].(object)
+	properties := schema["properties"].(object)
+	if properties["version"] == nil {
+		schema["required"] = append(schema["required"].([]string), "format", "version")
+	}
+	properties["format"], properties["version"] = object{"type": "string", "const": document.Format(t)}, b.of(reflect.TypeFor[int]())
+}
+
+// Schemas returns the schemas of documents, by the names of their types.
+func Schemas(values ...any) map[string]any {
+	b := &schemas{named: object{}, types: maps.Clone(schemaNames)}
+	for _, value := range values {
+		b.document(value)
+	}
+	return b.named
 }
 
 func reference(name string) object { return object{"$ref": "#/components/schemas/" + name} }

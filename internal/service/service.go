@@ -285,7 +285,7 @@ func (s *Service) describe(passes func(*Description) bool) []Description {
 
 // About is the service as clients see it.
 type About struct {
-	Version string    `json:"version"`
+	Version string    `json:"sondeVersion"`
 	PID     int       `json:"pid"`
 	User    uint32    `json:"user"`
 	Began   time.Time `json:"began"`

@@ -126,7 +126,7 @@ func NewAccount(a *arena.Account) *Account {
 // Status is written by `sonde status --json`.
 type Status struct {
 	PID       int        `json:"pid"`
-	Version   string     `json:"version,omitempty"`
+	Version   string     `json:"jdk,omitempty"`
 	Main      string     `json:"main,omitempty"`
 	Inside    bool       `json:"inside"`
 	Standby   bool       `json:"standby"`

@@ -1,9 +1,7 @@
 package document
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/sonde-jvm/sonde/classfile"
@@ -15,7 +13,7 @@ import (
 type Class struct {
 	Path    string   `json:"path"`
 	Class   string   `json:"class"`
-	Version string   `json:"version"`
+	Version string   `json:"classVersion"` // of the class file
 	Header  string   `json:"header"`
 	Fields  []Member `json:"fields,omitempty"`
 	Methods []Member `json:"methods"`
@@ -107,11 +105,4 @@ func notNil[T any](list []T) []T {
 		return []T{}
 	}
 	return list
-}
-
-// Write writes a document on one line.
-func Write(w io.Writer, value any) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(value)
 }

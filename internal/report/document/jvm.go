@@ -17,7 +17,7 @@ type JVM struct {
 	User         string          `json:"user"`
 	UID          uint32          `json:"uid"`
 	Kind         string          `json:"kind"`
-	Version      string          `json:"version,omitempty"`
+	Version      string          `json:"jdk,omitempty"`
 	Name         string          `json:"vm,omitempty"`
 	Vendor       string          `json:"vendor,omitempty"`
 	Main         string          `json:"main,omitempty"`

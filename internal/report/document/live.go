@@ -372,6 +372,12 @@ type Applied struct {
 	Disturbance *cost.Disturbance `json:"disturbance,omitempty"`
 }
 
+// ApplyEnded is written by `sonde apply --end --json`.
+type ApplyEnded struct {
+	PID   int  `json:"pid"`
+	Ended bool `json:"ended"`
+}
+
 // Handover is written by `sonde apply --json` for a set that was handed over or compared.
 type Handover struct {
 	PID     int               `json:"pid"`
