@@ -189,7 +189,10 @@ func (c *applyCommand) hold(ctx context.Context, jvm *process.JVM) error {
 		if err != nil {
 			return err
 		}
-		return c.runInService(ctx, delegated{kind: "apply", pid: c.pid, options: options, background: c.background, json: c.json})
+		err = c.runInService(ctx, delegated{kind: "apply", pid: c.pid, options: options, background: c.background, json: c.json})
+		if !c.goesAlone(err, c.background) {
+			return err
+		}
 	case c.background:
 		return errNoBackground
 	}

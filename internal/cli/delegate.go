@@ -64,7 +64,11 @@ func (s streams) delegate(cmd *cobra.Command, args []string) (done bool, err err
 		return false, err
 	}
 	s.isYes = isSet(cmd, "yes")
-	return true, s.runInService(cmd.Context(), delegated{kind: kind.name, pid: pid, options: options, background: background, json: isSet(cmd, "json")})
+	err = s.runInService(cmd.Context(), delegated{kind: kind.name, pid: pid, options: options, background: background, json: isSet(cmd, "json")})
+	if s.goesAlone(err, background) {
+		return false, nil
+	}
+	return true, err
 }
 
 var errNoBackground = usage("--background needs the service and a running JVM: use it without --no-service, and without %s=%s", serviceVariable, serviceOff)
@@ -139,6 +143,22 @@ func (s streams) connect(ctx context.Context) (*service.Client, error) {
 	return place().Find(ctx)
 }
 
+// An unableError says why there can be no service here: a container may have no home directory and no /dev/null.
+type unableError struct{ cause error }
+
+func (e *unableError) Error() string { return e.cause.Error() }
+func (e *unableError) Unwrap() error { return e.cause }
+
+// goesAlone reports whether a command runs in this process because there can be no service, and says so.
+func (s streams) goesAlone(err error, background bool) bool {
+	var unable *unableError
+	if background || !errors.As(err, &unable) {
+		return false
+	}
+	s.note("this command runs without the service, which could not be started: " + format.OneLine(unable))
+	return true
+}
+
 // readyFD is the descriptor on which a service reports that it listens.
 const readyFD = 3
 
@@ -159,7 +179,7 @@ func startService(ctx context.Context) error {
 	err = command.Start()
 	_ = write.Close()
 	if err != nil {
-		return err
+		return &unableError{err}
 	}
 	defer context.AfterFunc(ctx, func() { _ = command.Process.Signal(os.Interrupt) })()
 	word, err := io.ReadAll(read)
@@ -173,7 +193,7 @@ func startService(ctx context.Context) error {
 	case stderr.Len() == 0:
 		return fmt.Errorf("it was killed (%v)", command.ProcessState)
 	}
-	return errors.New(strings.TrimPrefix(strings.TrimSpace(stderr.String()), "sonde: "))
+	return &unableError{errors.New(strings.TrimPrefix(strings.TrimSpace(stderr.String()), "sonde: "))}
 }
 
 // reportReady reports to the command that waits, and releases its terminal.
