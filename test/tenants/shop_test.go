@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
+	"github.com/sonde-jvm/sonde/internal/report/html"
 )
 
 const (
@@ -465,6 +466,11 @@ func judgeFiles(t *testing.T, kept trace, files string) {
 		text, err := os.ReadFile(files + extension)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if extension == ".html" {
+			if text, err = html.Embedded(text); err != nil {
+				t.Fatal(err)
+			}
 		}
 		for i := range kept.Transactions {
 			if number := kept.Transactions[i].Root.value(t, "$1.number"); !strings.Contains(string(text), number) {

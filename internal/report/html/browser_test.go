@@ -329,6 +329,20 @@ func checkWaterfall(t *testing.T, p *pagetest.Page) {
 	}
 }
 
+func TestLongTraceInBrowser(t *testing.T) {
+	long := bigTrace()
+	for len(long.Transactions) < 1200 {
+		long.Transactions = append(long.Transactions, long.Transactions[0])
+	}
+	p := pagetest.Start(t).Open(t, writeTrace(t, long), 1000, false)
+	for _, want := range []int{501, 1001, 1200} { // with the row for more
+		p.Wait(fmt.Sprintf(`document.querySelectorAll("#transactions tbody tr").length === %d`, want))
+		if want < 1200 {
+			p.Eval(`document.querySelector("#transactions .more button").click()`, nil)
+		}
+	}
+}
+
 // checkList filters, sorts and picks transactions.
 func checkList(t *testing.T, p *pagetest.Page) {
 	const rows = "#transactions tbody tr"

@@ -13,6 +13,8 @@ function chipsOf(tags) {
 	return tags.map(([name, value]) => make("span", "chip", name + "=", make("b", "", value)));
 }
 
+const rowsAtOnce = 500;
+
 class TransactionList {
 	constructor(transactions, pick) {
 		this.transactions = transactions;
@@ -86,21 +88,39 @@ class TransactionList {
 			if (head.dataset.key === this.sort) head.setAttribute("aria-sort", this.descending ? "descending" : "ascending");
 			else head.removeAttribute("aria-sort");
 		}
-		this.body.replaceChildren(...this.shown.map((t) => this.row(t)));
+		this.drawn = 0;
+		this.body.replaceChildren();
+		this.drawMore();
 		const isFiltered = this.query.trim() !== "";
 		byId("found").textContent = isFiltered ? `${count(this.shown.length)} of ${count(this.transactions.length)}` : "";
+	}
+
+	// drawMore draws the next rows of a long list, and a row that draws those after them.
+	drawMore() {
+		this.body.querySelector(".more")?.remove();
+		this.drawn += rowsAtOnce;
+		this.body.append(...this.shown.slice(this.drawn - rowsAtOnce, this.drawn).map((t) => this.row(t)));
+		const rest = this.shown.length - this.drawn;
+		if (rest <= 0) return;
+		const button = make("button", "", plural(rest, "more transaction"));
+		button.type = "button";
+		button.addEventListener("click", () => this.drawMore());
+		const cell = make("td", "text", button);
+		cell.colSpan = this.columns.length;
+		this.body.append(make("tr", "more", cell));
 	}
 
 	row(t) {
 		const row = make("tr", "", ...this.columns.map(([, , cell]) => cell(t)));
 		row.setAttribute("aria-selected", String(t === this.picked));
 		row.addEventListener("click", () => this.pick(t));
+		row.transaction = t;
 		return row;
 	}
 
 	select(t) {
 		this.picked = t;
-		this.draw();
+		for (const row of this.body.children) row.setAttribute("aria-selected", String(row.transaction === t));
 	}
 
 	// step returns the transaction at a distance in lines.
