@@ -299,7 +299,7 @@ func TestATemplateIsAtLeastWhatIsAskedFor(t *testing.T) {
 		t.Errorf("%v", s.Form)
 	}
 	p.Template, p.When = probeset.PlainTemplate, spectest.Expr("$return == true")
-	if _, err := w.Apply(t.Context(), &probeset.Set{Probes: []probeset.Probe{p}}); err == nil || !strings.Contains(err.Error(), "write template: late") {
+	if _, err := w.Apply(t.Context(), &probeset.Set{Probes: []probeset.Probe{p}}); err == nil || !strings.Contains(err.Error(), `write "template: late"`) {
 		t.Errorf("%v", err)
 	}
 }

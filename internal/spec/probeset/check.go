@@ -165,7 +165,7 @@ func (c *checker) values(p *Probe, at place, where string) {
 		c.report(at.key("template"), where, "captures need template capture", "write template: capture, or leave out template")
 	}
 	if p.SlowerThan > 0 && p.Template == PlainTemplate {
-		c.report(at.key("template"), where, "slower-than is checked at the method's exit, where template plain checks nothing", "write template: late, or leave out template")
+		c.report(at.key("template"), where, "slower-than is checked at the method's exit, but \"template: plain\" checks at its entry", "write \"template: late\", or leave out template")
 	}
 	if p.Level == Capture && len(p.Captures) == 0 {
 		c.report(at.key("level"), where, "has level capture but no captures", "add captures, such as captures: [$1], or write level: trace")

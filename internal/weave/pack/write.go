@@ -21,7 +21,7 @@ var (
 	// ErrTooLarge reports a pack larger than an agent can read.
 	ErrTooLarge = errors.New("the pack would be larger than 2 GiB: pack fewer classes")
 	// ErrTooMuchToTell reports a description that is too long to be read again.
-	ErrTooMuchToTell = errors.New("the description of the pack would be too long: request fewer methods, especially ones that cannot get a hook")
+	ErrTooMuchToTell = errors.New("the description of the pack would be too long: request fewer methods, and leave out those that cannot get a hook")
 	// ErrAlike reports names that would make the lookup of classes slow.
 	ErrAlike = errors.New("too many class names have the same hash: pack fewer of these classes")
 )

@@ -129,7 +129,7 @@ func nextNumber(known ...map[string]int32) (next int32) {
 	return next
 }
 
-var errPlain = errors.New("the condition uses values of the method's exit, where template plain checks nothing: write template: late, or omit template")
+var errPlain = errors.New("the condition uses values that exist only at the method's exit, but \"template: plain\" checks at its entry: write \"template: late\", or leave out template")
 
 func (r *Request) readProbe(stated probeset.Probe) (*Probe, error) {
 	p := &Probe{Probe: stated, namer: namer{what: "probe " + stated.Name, sequences: stated.Within}}
