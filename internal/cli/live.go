@@ -344,7 +344,7 @@ func (v *liveSession) unhooked() error {
 		return nil // a file of probes names the methods
 	}
 	if _, rows, err := v.readRows(); err != nil || len(rows) > 0 {
-		return nil // an error is reported elsewhere
+		return nil //nolint:nilerr // the end reports it
 	}
 	return fmt.Errorf("no method that matches %s has got a hook: nothing was measured; sonde find %d PATTERN lists methods", strings.Join(v.target.patterns, " "), v.target.pid)
 }

@@ -97,7 +97,6 @@ func TestTutorial(t *testing.T) {
 type shell struct {
 	*exec.Cmd
 	stdin  *os.File
-	output string // the file that it writes to
 	folder string
 	count  int
 }
@@ -130,11 +129,9 @@ func (s *shell) run(t *testing.T, command string, expected []*regexp.Regexp) (pr
 	const limit = 5 * time.Minute
 	s.count++
 	output, done := filepath.Join(s.folder, "output"+string(rune('a'+s.count))), filepath.Join(s.folder, "done"+string(rune('a'+s.count)))
-	line := command
+	line := "{ " + command + "\n} >" + output + " 2>&1 </dev/null; echo $? >" + done + "\n"
 	if foreground, isBackground := strings.CutSuffix(command, " &"); isBackground {
 		line = "{ " + foreground + "; } >" + output + " 2>&1 </dev/null &\n"
-	} else {
-		line = "{ " + command + "\n} >" + output + " 2>&1 </dev/null; echo $? >" + done + "\n"
 	}
 	if _, err := s.stdin.WriteString(line); err != nil {
 		t.Fatal(err)
