@@ -306,7 +306,9 @@ func (b *blob) isCalled() bool {
 
 // copiesFrames reports whether code copies frames of a virtual thread between heap and stack. The outermost frame on
 // the stack returns to it if there are more on the heap.
-func (b *blob) copiesFrames() bool { return b.kind == stubCode && strings.Contains(b.name, "continuation") }
+func (b *blob) copiesFrames() bool {
+	return b.kind == stubCode && strings.Contains(b.name, "continuation")
+}
 
 // is reports whether code has an identity. Only methods have a number.
 func (b *blob) is(other identity) bool {
