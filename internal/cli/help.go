@@ -51,7 +51,11 @@ func writeShortHelp(out io.Writer, command *cobra.Command) {
 			print("  %-12s %s", c.Name(), c.Short)
 		}
 	}
-	print("\n'%s --help' explains everything%s.", command.CommandPath(), map[bool]string{true: "", false: "; 'sonde help patterns', 'conditions' and 'timing' explain words that commands share"}[command.HasParent()])
+	topics := ""
+	if !command.HasParent() {
+		topics = "; 'sonde help patterns', 'conditions' and 'timing' explain words that commands share"
+	}
+	print("\n'%s --help' explains everything%s.", command.CommandPath(), topics)
 }
 
 // newTopics returns the pages of sonde help that are about no command.

@@ -28,7 +28,7 @@ const (
 // Guess guesses which packages are a program's own. It reads the directories of the jars and folders
 // on the class path, and nothing in the JVM itself.
 func Guess(j *process.JVM) Packages {
-	g := &guess{host: process.Local, jvm: j, packages: make(map[string]bool), files: mostFiles}
+	g := &guess{reader: newReader(j), packages: make(map[string]bool)}
 	g.setMain(mainClass(j))
 	g.readJars()
 	for _, property := range []string{"catalina.base", "catalina.home", "jetty.base"} {
@@ -41,15 +41,57 @@ func Guess(j *process.JVM) Packages {
 
 // A guess is what was found so far.
 type guess struct {
-	host     process.Host
-	jvm      *process.JVM
+	reader
 	main     string          // internal name of the main class; "" if it is not known, or starts programs of others
 	jars     []jar           // of the class path
 	packages map[string]bool // with slashes
 	from     []string
-	files    int // that may still be looked at
-	names    int // that the directories of jars have had
 }
+
+// A reader reads jars and folders of a JVM, within bounds.
+type reader struct {
+	host  process.Host
+	jvm   *process.JVM
+	files int // that may still be looked at
+	names int // that the directories of jars have had
+}
+
+func newReader(j *process.JVM) reader { return reader{host: process.Local, jvm: j, files: mostFiles} }
+
+// openJar reads the directory of a jar. One that cannot be read is left out.
+func (r *reader) openJar(name string, use func(*archive.Index)) {
+	file, err := r.host.OpenFile(r.jvm, name, largestJar)
+	if err != nil {
+		return
+	}
+	defer func() { _ = file.Close() }()
+	if index, err := archive.ReadIndex(file); err == nil {
+		use(index)
+	}
+}
+
+// eachFile visits the regular files of a folder. One that cannot be read is left out.
+func (r *reader) eachFile(name string, visit func(folder fs.FS, name string)) {
+	folder, err := r.host.OpenFolder(r.jvm, name)
+	if err != nil {
+		return
+	}
+	defer func() { _ = folder.Close() }()
+	_ = fs.WalkDir(folder, ".", func(name string, entry fs.DirEntry, err error) error {
+		switch r.files--; {
+		case r.files < 0:
+			return fs.SkipAll
+		case err != nil, entry.IsDir() && strings.Count(name, "/") > deepest:
+			return fs.SkipDir
+		case entry.Type().IsRegular():
+			visit(folder, name)
+		}
+		return nil
+	})
+}
+
+// nestedClasses are the folders of a jar that hold the classes of an application.
+var nestedClasses = []string{"BOOT-INF/classes/", "WEB-INF/classes/"}
 
 // A jar is what its directory shows.
 type jar struct {
@@ -113,8 +155,8 @@ func (g *guess) readJars() {
 }
 
 // jarsIn returns the jars of a folder on the class path.
-func (g *guess) jarsIn(folder string) (jars []string) {
-	for _, name := range g.list(folder, mostEntries) {
+func (r *reader) jarsIn(folder string) (jars []string) {
+	for _, name := range r.list(folder, mostEntries) {
 		if isJar(name) {
 			jars = append(jars, path.Join(folder, name))
 		}
@@ -123,8 +165,8 @@ func (g *guess) jarsIn(folder string) (jars []string) {
 }
 
 // list returns some names in a folder of the JVM.
-func (g *guess) list(folder string, most int) (names []string) {
-	root, err := g.host.OpenFolder(g.jvm, folder)
+func (r *reader) list(folder string, most int) (names []string) {
+	root, err := r.host.OpenFolder(r.jvm, folder)
 	if err != nil {
 		return nil
 	}
@@ -139,30 +181,24 @@ func (g *guess) list(folder string, most int) (names []string) {
 // readJar reads the directory of a jar, and returns the entries of the class path that its manifest
 // adds.
 func (g *guess) readJar(name string) (more []string) {
-	file, err := g.host.OpenFile(g.jvm, name, largestJar)
-	if err != nil {
-		return nil
-	}
-	defer func() { _ = file.Close() }()
-	index, err := archive.ReadIndex(file)
-	if err != nil {
-		return nil
-	}
-	one := jar{isMain: name == g.jvm.Main, packages: make(map[string]bool), nested: make(map[string]bool)}
-	if one.isMain {
-		for _, attribute := range []string{"Start-Class", "Main-Class"} {
-			if g.main == "" {
-				g.setMain(slashed(index.Attribute(attribute)))
+	g.openJar(name, func(index *archive.Index) {
+		one := jar{isMain: name == g.jvm.Main, packages: make(map[string]bool), nested: make(map[string]bool)}
+		if one.isMain {
+			for _, attribute := range []string{"Start-Class", "Main-Class"} {
+				if g.main == "" {
+					g.setMain(slashed(index.Attribute(attribute)))
+				}
 			}
 		}
-	}
-	one.isMain = one.isMain || g.main != "" && slices.Contains(index.Names, g.main+".class")
-	g.names += len(index.Names)
-	for _, entry := range index.Names {
-		one.add(entry)
-	}
-	g.jars = append(g.jars, one)
-	return classPathOf(name, index.Attribute("Class-Path"))
+		one.isMain = one.isMain || g.main != "" && slices.Contains(index.Names, g.main+".class")
+		g.names += len(index.Names)
+		for _, entry := range index.Names {
+			one.add(entry)
+		}
+		g.jars = append(g.jars, one)
+		more = classPathOf(name, index.Attribute("Class-Path"))
+	})
+	return more
 }
 
 // add takes in an entry of a jar.
@@ -177,7 +213,7 @@ func (j *jar) add(entry string) {
 	if !isClass || strings.HasPrefix(entry, "META-INF/") || path.Base(class) == "module-info" {
 		return
 	}
-	for _, folder := range []string{"BOOT-INF/classes/", "WEB-INF/classes/"} {
+	for _, folder := range nestedClasses {
 		if inner, is := strings.CutPrefix(class, folder); is {
 			j.nested[packageOf(inner)] = true
 			return
@@ -246,25 +282,13 @@ func (g *guess) isMainProject(pkg string) bool {
 
 // addFolder adds the packages of a folder with classes.
 func (g *guess) addFolder(name, from string) {
-	folder, err := g.host.OpenFolder(g.jvm, name)
-	if err != nil {
-		return
-	}
-	defer func() { _ = folder.Close() }()
 	packages := make(map[string]bool) // false if the first class of a folder is of another package
-	// A folder that cannot be read is left out.
-	_ = fs.WalkDir(folder, ".", func(name string, entry fs.DirEntry, err error) error {
-		switch g.files--; {
-		case g.files < 0:
-			return fs.SkipAll
-		case err != nil, entry.IsDir() && strings.Count(name, "/") > deepest:
-			return fs.SkipDir
-		case entry.Type().IsRegular() && path.Ext(name) == ".class" && path.Base(name) != "module-info.class":
+	g.eachFile(name, func(folder fs.FS, name string) {
+		if path.Ext(name) == ".class" && path.Base(name) != "module-info.class" {
 			if _, known := packages[packageOf(name)]; !known {
 				packages[packageOf(name)] = isClass(folder, name)
 			}
 		}
-		return nil
 	})
 	maps.DeleteFunc(packages, func(_ string, is bool) bool { return !is })
 	g.add(packages, from)

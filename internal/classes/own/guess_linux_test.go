@@ -127,7 +127,7 @@ func TestGuess(t *testing.T) {
 
 func TestWebApps(t *testing.T) {
 	dir := place(t, "webapps/shop/WEB-INF/classes/com/acme/Page.class", "webapps/shop/WEB-INF/lib/a.jar", "webapps/docs/index.html", "webapps/x.war")
-	g := &guess{host: process.Local, jvm: &process.JVM{PID: os.Getpid()}, packages: make(map[string]bool), files: mostFiles}
+	g := &guess{reader: newReader(&process.JVM{PID: os.Getpid()}), packages: make(map[string]bool)}
 	g.addWebApps(filepath.Join(dir, "webapps"))
 	if got, want := g.result().String(), "own packages: com.acme (from the web applications; --own changes it)"; got != want {
 		t.Errorf("%q, want %q", got, want)

@@ -14,7 +14,7 @@ import (
 // Places are the jars and folders from which a JVM may have its classes: those on its class path, and
 // the jars that it has open.
 type Places struct {
-	guess
+	reader
 	all []source
 }
 
@@ -27,7 +27,7 @@ type source struct {
 
 // FindPlaces reads the directories of the jars and folders of a JVM, and nothing in the JVM itself.
 func FindPlaces(j *process.JVM) *Places {
-	p := &Places{guess: guess{host: process.Local, jvm: j, files: mostFiles}}
+	p := &Places{reader: newReader(j)}
 	queue := slices.Concat(j.ClassPath, process.Local.OpenFiles(j.PID))
 	read := make(map[string]bool)
 	for i := 0; i < len(queue) && i < mostEntries && p.names < mostNames; i++ {
@@ -49,7 +49,7 @@ func FindPlaces(j *process.JVM) *Places {
 // add adds an entry of a jar or folder, if it is a class.
 func (p *source) add(entry string) {
 	if name, is := strings.CutSuffix(entry, ".class"); is {
-		for _, folder := range []string{"BOOT-INF/classes/", "WEB-INF/classes/"} {
+		for _, folder := range nestedClasses {
 			name = strings.TrimPrefix(name, folder)
 		}
 		p.classes[name] = entry
@@ -58,7 +58,7 @@ func (p *source) add(entry string) {
 
 // addJar reads the directory of a jar, and returns the entries of the class path that its manifest adds.
 func (p *Places) addJar(name string) (more []string) {
-	p.open(name, func(index *archive.Index) {
+	p.openJar(name, func(index *archive.Index) {
 		one := source{name, true, make(map[string]string)}
 		p.names += len(index.Names)
 		for _, entry := range index.Names {
@@ -70,38 +70,10 @@ func (p *Places) addJar(name string) (more []string) {
 	return more
 }
 
-// open opens a jar. One that cannot be read is left out.
-func (p *Places) open(name string, use func(*archive.Index)) {
-	file, err := p.host.OpenFile(p.jvm, name, largestJar)
-	if err != nil {
-		return
-	}
-	defer func() { _ = file.Close() }()
-	if index, err := archive.ReadIndex(file); err == nil {
-		use(index)
-	}
-}
-
 // addClasses lists the classes of a folder on the class path.
 func (p *Places) addClasses(name string) {
-	folder, err := p.host.OpenFolder(p.jvm, name)
-	if err != nil {
-		return
-	}
-	defer func() { _ = folder.Close() }()
 	one := source{name, false, make(map[string]string)}
-	// A folder that cannot be read is left out.
-	_ = fs.WalkDir(folder, ".", func(name string, entry fs.DirEntry, err error) error {
-		switch p.files--; {
-		case p.files < 0:
-			return fs.SkipAll
-		case err != nil, entry.IsDir() && strings.Count(name, "/") > deepest:
-			return fs.SkipDir
-		case entry.Type().IsRegular():
-			one.add(name)
-		}
-		return nil
-	})
+	p.eachFile(name, func(_ fs.FS, name string) { one.add(name) })
 	p.all = append(p.all, one)
 }
 
@@ -134,7 +106,7 @@ func (p *Places) Read(class string) (file []byte) {
 		case entry == "":
 			continue
 		case one.isJar:
-			p.open(one.path, func(index *archive.Index) { file, _ = index.Read(entry) })
+			p.openJar(one.path, func(index *archive.Index) { file, _ = index.Read(entry) })
 		default:
 			opened, err := p.host.OpenFile(p.jvm, path.Join(one.path, entry), largest)
 			if err != nil {

@@ -4,7 +4,6 @@ package find
 import (
 	"context"
 	"errors"
-
 	"slices"
 	"strings"
 
