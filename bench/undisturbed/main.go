@@ -6,7 +6,8 @@
 // each command, a new JVM is started and warmed up. Its own mean before the command began is compared
 // with the mean that the command reports: they must agree within 5 % or the stated interval, or the
 // first line of the result must say that the program was disturbed. The calls of each second
-// before, while and after show what the command really cost, beside what it says about that.
+// before, while and after show what the command really cost, beside what it says about that. One more
+// JVM runs without a command: how its own mean varies is what cannot be told from a disturbance.
 package main
 
 import (
@@ -29,14 +30,15 @@ import (
 )
 
 var (
-	programs = flag.String("programs", "shop,H2,Tomcat,javac,JRuby,YAML", "programs to measure")
-	names    = flag.String("commands", "count,monitor,trace,auto,exact", "commands to run: auto and exact are timings of profile")
-	warm     = flag.Duration("warm", 15*time.Second, "how long a program runs before it is measured")
-	before   = flag.Duration("before", 5*time.Second, "length of its own measurement before a command begins")
-	length   = flag.Duration("length", 5*time.Second, "length of the results of commands")
-	after    = flag.Duration("after", 5*time.Second, "how long the program is followed after a command")
-	settle   = flag.Duration("settle", 30*time.Second, "how long a command may wait until the program runs as before")
-	verbose  = flag.Bool("v", false, "print the messages of commands")
+	programs  = flag.String("programs", "shop,H2,Tomcat,javac,JRuby,YAML", "programs to measure")
+	names     = flag.String("commands", "count,monitor,trace,auto,exact", "commands to run: auto and exact are timings of profile")
+	warm      = flag.Duration("warm", 10*time.Second, "how long a program runs before it is measured")
+	before    = flag.Duration("before", 5*time.Second, "length of its own measurement before a command begins")
+	length    = flag.Duration("length", 5*time.Second, "length of the results of commands")
+	after     = flag.Duration("after", 5*time.Second, "how long the program is followed after a command")
+	untouched = flag.Duration("untouched", 30*time.Second, "how long a program is followed that no command measures")
+	settle    = flag.Duration("settle", 30*time.Second, "how long a command may wait until the program runs as before")
+	verbose   = flag.Bool("v", false, "print the messages of commands")
 )
 
 const (
@@ -98,6 +100,27 @@ func main() {
 type bench struct {
 	folder, sonde string
 	runs          []run
+	alone         []variation
+}
+
+// A variation is how the own mean of a program varies while no command measures it.
+type variation struct {
+	program string
+	jdk     int
+	means   []float64 // of successive windows, each as long as a result; relative to the one before the first
+}
+
+// holds reports whether an untouched program has such a mean in some window, relative to the one before.
+func (v variation) holds(mean float64) bool {
+	return len(v.means) > 0 && mean >= min(1, slices.Min(v.means)) && mean <= max(1, slices.Max(v.means))
+}
+
+func (v variation) String() string {
+	var text strings.Builder
+	for _, mean := range v.means {
+		fmt.Fprintf(&text, "%.0f ", 100*mean)
+	}
+	return strings.TrimSpace(text.String())
 }
 
 func isWanted(list, name string) bool { return slices.Contains(strings.Split(list, ","), name) }
@@ -117,8 +140,17 @@ func (b *bench) measure(ctx context.Context, jdk jvmtest.JDK) error {
 	defer os.RemoveAll(classes)
 	var failures []error
 	for _, s := range subjects {
+		if !isWanted(*programs, s.name) || ctx.Err() != nil {
+			continue
+		}
+		alone, err := b.follow(ctx, jdk, classes, s)
+		if err != nil {
+			failures = append(failures, fmt.Errorf("%s without a command: %w", s.name, err))
+		}
+		b.alone = append(b.alone, alone)
+		progress("%s on %d without a command: %s", s.name, jdk.Major, alone)
 		for _, c := range commands {
-			if !isWanted(*programs, s.name) || !isWanted(*names, c.name) || ctx.Err() != nil {
+			if !isWanted(*names, c.name) || ctx.Err() != nil {
 				continue
 			}
 			found, err := b.run(ctx, jdk, classes, s, c)
@@ -127,6 +159,7 @@ func (b *bench) measure(ctx context.Context, jdk jvmtest.JDK) error {
 				progress("%s of %s on %d: %v", c.name, s.name, jdk.Major, err)
 				continue
 			}
+			found.alone = alone
 			b.runs = append(b.runs, *found)
 			progress("%s", strings.Join(found.cells(), "  "))
 		}
@@ -148,23 +181,56 @@ type run struct {
 	own, ownThen time.Duration // the program's own mean: before, and while the results were measured
 	ownAfter     time.Duration
 	work         float64 // processor time of a call while the results were measured, relative to before
+	alone        variation
+}
+
+// start starts a program and waits until it runs steadily.
+func (b *bench) start(ctx context.Context, jdk jvmtest.JDK, classes string, s subject) (*harness.Program, *follower, error) {
+	arguments := slices.Concat([]string{"-Xms512m", "-Xmx512m", "-XX:+UseSerialGC"}, s.options, []string{"-cp", classes + ":" + classpath(), "Clocked", s.class})
+	p, err := harness.Start(jdk, arguments...)
+	if err != nil {
+		return nil, nil, err
+	}
+	f := follow(p)
+	if err = process.Pause(ctx, *warm); err == nil {
+		err = f.awaitSteady(ctx)
+	}
+	if err != nil {
+		_, _ = f.end()
+		p.Close()
+		return nil, nil, err
+	}
+	return p, f, nil
+}
+
+// follow follows a program that no command measures.
+func (b *bench) follow(ctx context.Context, jdk jvmtest.JDK, classes string, s subject) (variation, error) {
+	v := variation{program: s.name, jdk: jdk.Major}
+	p, follower, err := b.start(ctx, jdk, classes, s)
+	if err != nil {
+		return v, err
+	}
+	defer p.Close()
+	began := time.Now()
+	err = process.Pause(ctx, *untouched)
+	track, failed := follower.end()
+	if err := errors.Join(err, failed); err != nil {
+		return v, err
+	}
+	own := track.mean(began.Add(-*before), began)
+	for at := began; !at.Add(*length).After(began.Add(*untouched)); at = at.Add(*length) {
+		v.means = append(v.means, float64(track.mean(at, at.Add(*length)))/float64(max(own, 1)))
+	}
+	return v, nil
 }
 
 func (b *bench) run(ctx context.Context, jdk jvmtest.JDK, classes string, s subject, c command) (*run, error) {
-	arguments := slices.Concat([]string{"-Xms512m", "-Xmx512m", "-XX:+UseSerialGC"}, s.options, []string{"-cp", classes + ":" + classpath(), "Clocked", s.class})
-	p, err := harness.Start(jdk, arguments...)
+	p, follower, err := b.start(ctx, jdk, classes, s)
 	if err != nil {
 		return nil, err
 	}
 	defer p.Close()
-	follower := follow(p)
 	defer func() { _, _ = follower.end() }()
-	if err := process.Pause(ctx, *warm); err != nil {
-		return nil, err
-	}
-	if err := follower.awaitSteady(ctx); err != nil {
-		return nil, err
-	}
 	found := &run{program: s.name, command: c.name, jdk: jdk.Major, began: time.Now()}
 	if found.outcome, err = c.measure(ctx, b, p.PID(), s); err != nil {
 		return nil, err
@@ -328,6 +394,8 @@ func (r *run) judge() (harness.Verdict, string) {
 		return harness.Met, "within its interval"
 	case r.disturbed:
 		return harness.Met, "says it is disturbed"
+	case r.alone.holds(r.mean/own) && agree(r.mean, float64(r.ownThen)):
+		return harness.Met, "by its own clock, too; it varies as much without a command"
 	case agree(r.work, 1) && agree(r.mean, float64(r.ownThen)):
 		return harness.Unclear, "the program had this mean by its own clock, too, and a call took as much processor time as before: the machine was busier or idler"
 	case !near(float64(r.ownAfter)) && r.mean >= min(own, float64(r.ownAfter))*(1-tolerance) && r.mean <= max(own, float64(r.ownAfter))*(1+tolerance):
@@ -377,6 +445,11 @@ func (b *bench) report(r *harness.Report) {
 			cells = append(cells, cell)
 		}
 		table.Row(cells...)
+	}
+	r.Note("How the programs vary without a command: the own means of successive windows, each as long as a result, in percent of the one before.")
+	alone := r.Table("program", "JDK", "own means")
+	for _, v := range b.alone {
+		alone.Row(v.program, v.jdk, v.String())
 	}
 	verdict := harness.Met
 	switch {

@@ -64,8 +64,22 @@ func (d *Disturbance) Disturbed() string {
 		percent(d.Speed.Value), percent(d.Hooks.Value))
 }
 
-// undisturbed is the speed from which on times are those of the program without hooks.
-const undisturbed = 0.95
+// undisturbed is the speed from which on times are those of the program without hooks, and mostHooks
+// the speed below which hooks took most of the time.
+const (
+	undisturbed = 0.95
+	mostHooks   = 0.5
+)
+
+// MostlyHooks says that times, although the cost of hooks is subtracted from them, are small
+// differences of large numbers; "" if they are not, or if that is not known.
+func (d *Disturbance) MostlyHooks() string {
+	if d == nil || d.Speed == nil || d.Speed.High >= mostHooks {
+		return ""
+	}
+	return fmt.Sprintf("DISTURBED: hooks took about %s %% of the program's time; their cost is subtracted, but little remains, so times are rough: --timing auto or --timing stacks is truer",
+		percent(d.Hooks.Value))
+}
 
 func percent(part float64) string { return fmt.Sprintf("%.3g", 100*part) }
 

@@ -1,0 +1,34 @@
+package cost
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestDisturbed(t *testing.T) {
+	speed := func(value, low, high float64) *Disturbance {
+		return &Disturbance{Speed: &Estimate{Value: value, Low: low, High: high}, Hooks: &Estimate{Value: 1 - value, Low: 1 - high, High: 1 - low}}
+	}
+	for _, test := range []struct {
+		name              string
+		disturbance       *Disturbance
+		disturbed, mostly bool
+	}{
+		{"none", nil, false, false},
+		{"unknown", &Disturbance{Unknown: "too few samples of it"}, false, false},
+		{"as before", speed(0.99, 0.95, 1), false, false},
+		{"perhaps as before", speed(0.8, 0.5, 0.97), false, false},
+		{"slower", speed(0.8, 0.7, 0.9), true, false},
+		{"perhaps half", speed(0.4, 0.2, 0.6), true, false},
+		{"mostly hooks", speed(0.01, 0, 0.16), true, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if got := test.disturbance.Disturbed(); strings.HasPrefix(got, "DISTURBED") != test.disturbed {
+				t.Errorf("Disturbed: want %t, got %q", test.disturbed, got)
+			}
+			if got := test.disturbance.MostlyHooks(); strings.HasPrefix(got, "DISTURBED") != test.mostly {
+				t.Errorf("MostlyHooks: want %t, got %q", test.mostly, got)
+			}
+		})
+	}
+}
