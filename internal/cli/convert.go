@@ -26,6 +26,7 @@ TO                         is for
 .html                      a browser
 .pb.gz                     go tool pprof and programs that read its format
 .collapsed                 flamegraph.pl, speedscope and other flame graphs
+.otlp.json                 OpenTelemetry (its profiles are still in development)
 .json                      programs
 .txt                       a terminal`,
 		Example: `  sonde convert recording.jfr -o hot.html -o hot.pb.gz
@@ -40,7 +41,7 @@ TO                         is for
 		},
 	}
 	flags := command.Flags()
-	flags.StringArrayVarP(&outputs, "output", "o", nil, "file to write: .html, .pb.gz, .collapsed, .json or .txt; may be repeated")
+	flags.StringArrayVarP(&outputs, "output", "o", nil, "file to write: .html, .pb.gz, .collapsed, .otlp.json, .json or .txt; may be repeated")
 	flags.BoolVar(&wall, "wall", false, "of a recording, count waiting threads as well, by what they wait for")
 	return command
 }

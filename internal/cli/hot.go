@@ -78,7 +78,7 @@ func newHot(s streams) *cobra.Command {
 	flags.VarP(number(&c.top, 0, 0, 0), "top", "n", "show at most `N` rows; 0 shows all that fit, or 30 at the end")
 	flags.Var(span(&c.interval, time.Second, leastInterval, 0), "interval", intervalUsage)
 	flags.Var(span(&c.window, 10*time.Second, leastWindow, mostWindow), "window", "length of time that a live table covers")
-	flags.StringArrayVarP(&c.outputs, "output", "o", nil, "file to write at the end: .html, .pb.gz, .collapsed, .json or .txt; may be repeated")
+	flags.StringArrayVarP(&c.outputs, "output", "o", nil, "file to write at the end: .html, .pb.gz, .collapsed, .otlp.json, .json or .txt; may be repeated")
 	flags.BoolVar(&c.CPUTime, "cpu-time", false, "make the flight recorder sample by processor time; an experimental feature of JDK 25 and later")
 	c.source.register(command)
 	hide(command, "once")
@@ -184,7 +184,8 @@ shows the waits that it contains, usually those longer than 20 ms.
 part of the time. A call that is the only one below its caller is not indented.
 
 -o writes the result to files, in the format of their names: .html for a browser, with
-a flame graph, .pb.gz for go tool pprof, .collapsed for other flame graphs, .json, .txt.
+a flame graph, .pb.gz for go tool pprof, .collapsed for other flame graphs, .otlp.json
+for OpenTelemetry, .json, .txt.
 
 Keys  s, t, n  sort by self, total, name    h, f  threads, flame graph
       arrows   select a row, Enter profiles or traces its method

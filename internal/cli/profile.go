@@ -88,7 +88,7 @@ func newProfile(s streams) *cobra.Command {
 	flags.BoolVar(&c.hooks, "hooks", false, "with --timing auto: put hooks in even if that costs the program more than the budget")
 	flags.BoolVar(&c.Whole, "whole", false, "report the whole run, including the time in which new hooks made it slow")
 	flags.Var(span(&c.Wait, profile.DefaultWait, positive, mostWait), "wait", "how long the first call of a method waits at most for the hooks of its callees")
-	flags.StringArrayVarP(&c.outputs, "output", "o", nil, "file to write: .html, .pb.gz, .collapsed, .json or .txt; may be repeated")
+	flags.StringArrayVarP(&c.outputs, "output", "o", nil, "file to write: .html, .pb.gz, .collapsed, .otlp.json, .json or .txt; may be repeated")
 	flags.BoolVar(&c.json, "json", false, "write one JSON object to standard output instead of the report")
 	flags.VarP(number(&c.top, 0, 0, 0), "top", "n", "show at most `N` methods in the list; 0 shows all that matter")
 	c.cache.register(flags)
@@ -220,7 +220,7 @@ If the command is not java, the first JVM that it starts is measured.
 
 The report is printed at the end. -o also writes it to files, in the format of their
 names: .html for a browser, .pb.gz for go tool pprof, .collapsed for flame graphs,
-.json for sonde diff and other programs, .txt.
+.otlp.json for OpenTelemetry, .json for sonde diff and other programs, .txt.
 
 Patterns are those of sonde count:
   com.acme.Shop.checkout  'com.acme.**.handle*'  'com.acme.Cart.add(int, ..)'`

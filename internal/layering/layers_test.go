@@ -32,7 +32,7 @@ var outside = map[string][]string{
 	"measure": {"golang.org/x/sys/unix"},
 	"report": {
 		"github.com/google/pprof/profile",
-		"go.opentelemetry.io/proto/otlp/common/v1", "go.opentelemetry.io/proto/otlp/resource/v1", "go.opentelemetry.io/proto/otlp/trace/v1",
+		"go.opentelemetry.io/proto/otlp/common/v1", "go.opentelemetry.io/proto/otlp/resource/v1", "go.opentelemetry.io/proto/otlp/trace/v1", "go.opentelemetry.io/proto/otlp/profiles/v1development",
 		"google.golang.org/protobuf/encoding/protojson", "google.golang.org/protobuf/encoding/protowire", "google.golang.org/protobuf/proto",
 	},
 	"service": {"golang.org/x/sys/unix"},

@@ -108,6 +108,7 @@ func (f Writer[T]) WriteFile(path string, result T) (err error) {
 // Profiles writes profiles.
 var Profiles = Writer[*cct.Profile]{
 	{".html", html.WriteProfile}, {".pb.gz", pprof.WriteProfile}, {".collapsed", text.WriteCollapsed},
+	{".otlp.json", func(w io.Writer, p *cct.Profile) error { return otlp.WriteProfile(w, p.Target, pprof.OfProfile(p)) }},
 	{".json", func(w io.Writer, p *cct.Profile) error { return document.Write(w, document.NewProfile(p)) }},
 	{".txt", func(w io.Writer, p *cct.Profile) error { return text.WriteProfile(w, p, 0, 0) }},
 }
@@ -132,6 +133,7 @@ func Traces(version string) Writer[*trace.Trace] {
 // HotSpots writes hot spots.
 var HotSpots = Writer[*hotspots.Result]{
 	{".html", html.WriteHot}, {".pb.gz", pprof.WriteHot}, {".collapsed", text.WriteHotCollapsed},
+	{".otlp.json", func(w io.Writer, r *hotspots.Result) error { return otlp.WriteProfile(w, r.Target, pprof.OfHot(r)) }},
 	{".json", func(w io.Writer, r *hotspots.Result) error {
 		return document.Write(w, document.NewHot(r, r.Methods).WithTree(r))
 	}},

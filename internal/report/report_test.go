@@ -30,7 +30,7 @@ func TestFormatByName(t *testing.T) {
 		}
 	}
 	var unknown *FormatError
-	if err := Profiles.WriteFile(filepath.Join(t.TempDir(), "a.svg"), reporttest.Shop(1)); !errors.As(err, &unknown) || !strings.Contains(err.Error(), ".html, .pb.gz, .collapsed, .json or .txt") {
+	if err := Profiles.WriteFile(filepath.Join(t.TempDir(), "a.svg"), reporttest.Shop(1)); !errors.As(err, &unknown) || !strings.Contains(err.Error(), ".html, .pb.gz, .collapsed, .otlp.json, .json or .txt") {
 		t.Errorf("an unknown end: %v", err)
 	}
 }

@@ -1,8 +1,9 @@
-// Package otlp exports transactions to OpenTelemetry: one trace per transaction and one span
-// per call, as protobuf over HTTP or as OTLP's JSON in a file.
+// Package otlp exports to OpenTelemetry: transactions, with one trace per transaction and one span per call, as
+// protobuf over HTTP or as OTLP's JSON in a file; and profiles as JSON in a file.
 package otlp
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
@@ -18,6 +19,7 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/encoding/protojson"
 
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/measure/trace"
 	"github.com/sonde-jvm/sonde/internal/report/text"
 )
@@ -127,21 +129,21 @@ func (l *attributeList) value(v trace.Value) {
 	l.text(key, text.Value(v))
 }
 
+// resourceOf describes a JVM.
+func resourceOf(target cct.Target) (about attributeList) {
+	about.text("service.name", cmp.Or(target.Command, "unknown_service:java"))
+	about.number("process.pid", int64(target.PID))
+	about.text("process.runtime.name", "java")
+	if target.JDK != "" {
+		about.text("process.runtime.version", target.JDK)
+	}
+	return about
+}
+
 // dataOf returns spans with the resource that they belong to.
 func dataOf(t *trace.Trace, version string, spans []*tracepb.Span) *tracepb.TracesData {
-	var about attributeList
-	name := t.Target.Command
-	if name == "" {
-		name = "unknown_service:java"
-	}
-	about.text("service.name", name)
-	about.number("process.pid", int64(t.Target.PID))
-	about.text("process.runtime.name", "java")
-	if t.Target.JDK != "" {
-		about.text("process.runtime.version", t.Target.JDK)
-	}
 	return &tracepb.TracesData{ResourceSpans: []*tracepb.ResourceSpans{{
-		Resource:   &resourcepb.Resource{Attributes: about},
+		Resource:   &resourcepb.Resource{Attributes: resourceOf(t.Target)},
 		ScopeSpans: []*tracepb.ScopeSpans{{Scope: &commonpb.InstrumentationScope{Name: "sonde", Version: version}, Spans: spans}},
 	}}}
 }

@@ -41,9 +41,12 @@ const (
 // as in class files follows, then a colon.
 const hookComment = "hook of "
 
-// WriteProfile writes a sample for each calling context of each thread. Contexts without
+// WriteProfile writes what OfProfile returns.
+func WriteProfile(w io.Writer, p *cct.Profile) error { return write(w, OfProfile(p)) }
+
+// OfProfile returns a sample for each calling context of each thread. Contexts without
 // self time are included for their calls.
-func WriteProfile(w io.Writer, p *cct.Profile) error {
+func OfProfile(p *cct.Profile) *profile.Profile {
 	b := newBuilder(p.Target, p.Methods, p.Began, p.Took)
 	b.profile.SampleType = []*profile.ValueType{callsValue: {Type: "calls", Unit: "count"}, selfValue: {Type: "self", Unit: "nanoseconds"}}
 	b.profile.DefaultSampleType = "self"
@@ -67,12 +70,15 @@ func WriteProfile(w io.Writer, p *cct.Profile) error {
 	} else {
 		b.addHanded(p.Merged, nil, values)
 	}
-	return b.write(w)
+	return b.profile
 }
 
-// WriteHot writes a sample for each calling context in which a thread was sampled, and for each line of the
+// WriteHot writes what OfHot returns.
+func WriteHot(w io.Writer, r *hotspots.Result) error { return write(w, OfHot(r)) }
+
+// OfHot returns a sample for each calling context in which a thread was sampled, and for each line of the
 // innermost method.
-func WriteHot(w io.Writer, r *hotspots.Result) error {
+func OfHot(r *hotspots.Result) *profile.Profile {
 	tree := r.Tree(r.Wall)
 	kind := "cpu"
 	if r.Wall {
@@ -93,7 +99,7 @@ func WriteHot(w io.Writer, r *hotspots.Result) error {
 		}
 		return values
 	})
-	return b.write(w)
+	return b.profile
 }
 
 // WriteRootCause writes a sample for each call path up from each hot spot, which is the
@@ -107,7 +113,7 @@ func WriteRootCause(w io.Writer, c *rootcause.Climb) error {
 	for i := range c.Spots {
 		b.addSpot(c, &c.Spots[i])
 	}
-	return b.write(w)
+	return write(w, b.profile)
 }
 
 // A lineValue is the value of a sample whose innermost method was at a line; 0 if that is not known.
@@ -176,11 +182,11 @@ func (b *builder) newLocation(line profile.Line) *profile.Location {
 
 func (b *builder) comment(texts ...string) { b.profile.Comments = append(b.profile.Comments, texts...) }
 
-func (b *builder) write(w io.Writer) error {
-	if err := b.profile.CheckValid(); err != nil {
+func write(w io.Writer, p *profile.Profile) error {
+	if err := p.CheckValid(); err != nil {
 		return fmt.Errorf("pprof: %w", err)
 	}
-	return b.profile.Write(w)
+	return p.Write(w)
 }
 
 // add adds the nodes below one that have values. path is the calls that lead to it, the outermost
