@@ -122,6 +122,11 @@ bench-undisturbed: setup ## whether results describe programs as they run withou
 	@.ci/setup live jruby
 	$(GO) run ./bench/undisturbed -write
 
+.PHONY: bench-floor
+bench-floor: setup ## how slow H2 becomes if every method has a hook, beside the least that such hooks can do
+	@.ci/setup live
+	$(GO) run ./bench/floor -write
+
 .PHONY: fuzz
 fuzz: setup ## every fuzz target in turn, FUZZTIME=30s each, and a table of what they did
 	@GO='$(GO)' .ci/fuzz $(FUZZTIME)

@@ -117,6 +117,15 @@ func CompileInto(jdk jvmtest.JDK, folder string, s Source) error {
 	return nil
 }
 
+// BuildSonde builds the program sonde in a folder, and returns its path.
+func BuildSonde(ctx context.Context, folder string) (string, error) {
+	path := filepath.Join(folder, "sonde")
+	if out, err := exec.CommandContext(ctx, "go", "build", "-o", path, "./cmd/sonde").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building sonde: %w\n%s", err, out)
+	}
+	return path, nil
+}
+
 // WriteJar writes a jar with a manifest and the files below a folder.
 func WriteJar(path, manifest, folder string) error {
 	file, err := os.Create(path)

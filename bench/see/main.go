@@ -1,10 +1,13 @@
 // See measures the samples that the kernel takes: whether they agree with those of
 // async-profiler, and what they cost the sampled program.
 //
-//	go run ./bench/see [-jdk N] [-parts agreement,cost,gaps] [-programs H2,javac,Tomcat,JRuby] [-all]
+//	go run ./bench/see [-jdk N] [-parts agreement,trees,cost,gaps] [-programs H2,javac,Tomcat,JRuby] [-all]
 //
 // Agreement: Sonde and async-profiler sample the same process at the same time. Of the
 // twenty hottest methods, by self and by total time, both shares are compared.
+//
+// Trees: async-profiler samples H2 and javac while sonde profile measures them, and their
+// shares of the time below the root are compared.
 //
 // Cost: H2 and an untouched twin run at the same time. H2 is sampled and left alone by
 // turns, at several rates. Its speed while it is sampled, relative to the twin, is
@@ -30,7 +33,7 @@ import (
 )
 
 var (
-	parts     = flag.String("parts", "agreement,cost,gaps", "what to measure")
+	parts     = flag.String("parts", "agreement,trees,cost,gaps", "what to measure")
 	programs  = flag.String("programs", "H2,javac,Tomcat,JRuby", "programs in which samples are compared")
 	further   = flag.String("async", "", "further options of async-profiler, such as ,features=agct")
 	listAll   = flag.Bool("all", false, "list the hottest methods of all programs, not only of the first on the newest JDK")
@@ -48,10 +51,20 @@ func isWanted(list, name string) bool { return slices.Contains(strings.Split(lis
 func main() {
 	harness.Main("see", func(ctx context.Context, r *harness.Report) error {
 		var agreements agreements
+		var trees trees
 		var costs costs
 		var interruptions interruptions
 		var failures []error
-		err := harness.EachJDK(func(jdk jvmtest.JDK) error {
+		folder, err := os.MkdirTemp("", "sonde-bench-")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(folder)
+		sonde, err := harness.BuildSonde(ctx, folder)
+		if err != nil {
+			return err
+		}
+		err = harness.EachJDK(func(jdk jvmtest.JDK) error {
 			classes, err := compile(jdk)
 			if err != nil {
 				return err
@@ -66,10 +79,16 @@ func main() {
 			if isWanted(*parts, "agreement") {
 				failures = append(failures, agreements.measure(ctx, jdk, classes))
 			}
+			if isWanted(*parts, "trees") {
+				failures = append(failures, trees.measure(ctx, jdk, classes, sonde))
+			}
 			return ctx.Err()
 		})
 		if isWanted(*parts, "agreement") {
 			agreements.report(r)
+		}
+		if isWanted(*parts, "trees") {
+			trees.report(r)
 		}
 		if isWanted(*parts, "cost") || isWanted(*parts, "gaps") {
 			r.Note("## Cost")

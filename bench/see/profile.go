@@ -24,7 +24,8 @@ import (
 // A profile is where the time of a program went, as one profiler saw it. It has the samples of the program's own
 // threads with a Java method on their stack.
 type profile struct {
-	javaOnly   bool // leave out all other frames
+	javaOnly   bool   // leave out all other frames
+	root       string // if not "", only stacks with a method that begins so count, and only from it inwards
 	samples    int
 	self       tally
 	total      tally                      // of the stacks that reach the method in which a thread begins
@@ -60,6 +61,10 @@ var (
 func (p *profile) add(thread string, frames []frame, isComplete bool, one float64) {
 	kind := (&jfr.Thread{Name: thread}).Kind()
 	p.threads[kind] += one
+	if p.root != "" {
+		root := slices.IndexFunc(frames, func(f frame) bool { return strings.HasPrefix(f.name, p.root) })
+		frames = frames[:root+1]
+	}
 	inner := slices.IndexFunc(frames, func(f frame) bool { return f.isJava })
 	if kind != jfr.ProgramThread || inner < 0 {
 		return
@@ -75,7 +80,7 @@ func (p *profile) add(thread string, frames []frame, isComplete bool, one float6
 			on[f.name], outermost = true, f.name
 		}
 	}
-	if isComplete && (strings.HasSuffix(outermost, ".run()V") || strings.HasSuffix(outermost, ".main([Ljava/lang/String;)V")) {
+	if p.root != "" || isComplete && (strings.HasSuffix(outermost, ".run()V") || strings.HasSuffix(outermost, ".main([Ljava/lang/String;)V")) {
 		p.total.add(one, on)
 	}
 }

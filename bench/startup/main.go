@@ -62,7 +62,7 @@ func run(ctx context.Context, to *harness.Report, o options) error {
 		return err
 	}
 	if o.sonde == "" && slices.Contains(strings.Split(o.ways, ","), packed) {
-		if o.sonde, err = buildSonde(ctx, built); err != nil {
+		if o.sonde, err = harness.BuildSonde(ctx, built); err != nil {
 			return err
 		}
 	}

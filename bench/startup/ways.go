@@ -273,15 +273,6 @@ type pack struct {
 	took             time.Duration // to make it
 }
 
-// buildSonde builds the command, which makes packs.
-func buildSonde(ctx context.Context, folder string) (path string, err error) {
-	path = filepath.Join(folder, "sonde")
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", path, "./cmd/sonde").CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building sonde (run from the top of the repository): %w\n%s", err, out)
-	}
-	return path, nil
-}
-
 // makePack does what a user does, by the same commands.
 func makePack(ctx context.Context, sonde, folder string, a application, c choice) (*pack, error) {
 	probes := filepath.Join(folder, "probes.yaml")
