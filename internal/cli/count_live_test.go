@@ -130,7 +130,7 @@ func checkLeft(t *testing.T, p *live.Program, sum string) {
 // of output, under load.
 func TestCountEndsByItself(t *testing.T) {
 	t.Parallel()
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()
 			p := live.Start(t, jdk, live.Attach, live.Hammer)
@@ -190,7 +190,7 @@ func TestNothingMatches(t *testing.T) {
 // TestCountOutlivesTheJVM kills a JVM that is counted: what was measured stays.
 func TestCountOutlivesTheJVM(t *testing.T) {
 	t.Parallel()
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()
 			p := live.Start(t, jdk, live.Attach, live.Calls)
@@ -249,7 +249,7 @@ func callsByContext(d *document.Count) map[string]uint64 {
 func TestContextsLive(t *testing.T) {
 	t.Parallel()
 	const rounds = 40
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()
 			p := startContexts(t, jdk)

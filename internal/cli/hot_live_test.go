@@ -192,7 +192,7 @@ func startHot(t *testing.T, pid int, more ...string) (*exec.Cmd, document.Hot) {
 // TestHotLeavesNothing ends one by Ctrl-C, kills one, and has the next clean up.
 func TestHotLeavesNothing(t *testing.T) {
 	t.Parallel()
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()
 			p := startBusy(t, jdk)

@@ -23,7 +23,7 @@ import (
 // TestRunPassesSignals ends a program by a signal to the command that started it.
 func TestRunPassesSignals(t *testing.T) {
 	t.Parallel()
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()
 			classpath, mainClass := jvmtest.Waiting(t, jdk)
@@ -64,7 +64,7 @@ func TestRunPassesSignals(t *testing.T) {
 // of it is missed.
 func TestRunHold(t *testing.T) {
 	t.Parallel()
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()
 			classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{filepath.Join("testdata", "started", "Started.java")}})
@@ -109,7 +109,7 @@ func TestRunHold(t *testing.T) {
 // launchers that put a server into the background. It finds the agent, and begins at once also
 // with --hold, since nobody is there any more who would let it go.
 func TestRunInTheBackground(t *testing.T) {
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		for _, flag := range []string{"", "--hold=10m"} {
 			t.Run(fmt.Sprintf("jdk%d%s", jdk.Major, flag), func(t *testing.T) {
 				classpath, mainClass := jvmtest.Waiting(t, jdk)

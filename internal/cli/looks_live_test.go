@@ -323,7 +323,7 @@ func (p *lookedProgram) onlyThePack() {
 // once when it ends before others.
 func TestLooksInAnyOrder(t *testing.T) {
 	t.Parallel()
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		for i, start := range []func(*testing.T, jvmtest.JDK) *lookedProgram{startLooked, startPacked} {
 			if !jvmtest.Turn(t, jdk, i, 2) {
 				continue

@@ -75,7 +75,7 @@ const (
 // TestMonitorLive watches a program that knows what it does.
 func TestMonitorLive(t *testing.T) {
 	t.Parallel()
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()
 			p := startMonitored(t, jdk)

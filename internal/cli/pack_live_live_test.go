@@ -84,7 +84,7 @@ func (s *packedShop) reported(of string) (document.Report, map[string]uint64) {
 // Sonde take the pack's place, and at last kills it in a call.
 func TestPackedLive(t *testing.T) {
 	t.Parallel()
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()
 			s := newPackedShop(t, jdk)

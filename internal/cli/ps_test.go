@@ -18,7 +18,7 @@ import (
 )
 
 func TestPsLive(t *testing.T) {
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			classpath, mainClass := jvmtest.Waiting(t, jdk)
 			for _, tt := range []struct {

@@ -131,6 +131,14 @@ func JDKs(t *testing.T) []JDK {
 	return jdks
 }
 
+// OnEach runs a test with each of these JDKs, as a subtest.
+func OnEach(t *testing.T, jdks []JDK, test func(t *testing.T, jdk JDK)) {
+	t.Helper()
+	for _, jdk := range jdks {
+		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) { test(t, jdk) })
+	}
+}
+
 // Need returns the JDK of one major version. Where it is missing the test ends
 // here: skipped, or failed if the version is required.
 func Need(t *testing.T, major int) JDK {

@@ -37,9 +37,7 @@ type scene struct {
 
 func onBothJDKs(t *testing.T, test func(t *testing.T, jdk jvmtest.JDK)) {
 	t.Helper()
-	for _, jdk := range jvmtest.JDKs(t) {
-		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) { test(t, jdk) })
-	}
+	jvmtest.OnEach(t, jvmtest.JDKs(t), test)
 }
 
 // onDoors runs a test of a JDK by each door that is its turn, both in a soak.

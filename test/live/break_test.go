@@ -545,7 +545,7 @@ func TestFullDisk(t *testing.T) {
 	if out, err := exec.Command(wrap[0], append(wrap[1:], "true")...).CombinedOutput(); err != nil {
 		t.Skipf("NOT TESTED: namespaces cannot be made here (be root): %v %s", err, out)
 	}
-	onBothJDKs(t, func(t *testing.T, jdk jvmtest.JDK) {
+	jvmtest.OnEach(t, jvmtest.OneJDK(t), func(t *testing.T, jdk jvmtest.JDK) {
 		s := stage(t, jdk, live.Door{Name: "small", Wrap: wrap}, live.Threads, live.Recursion, live.Hammer)
 		s.Run(1)
 		visit := s.enter("guest")

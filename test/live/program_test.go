@@ -12,17 +12,13 @@ import (
 // onEachJDK runs a test on each JDK there is.
 func onEachJDK(t *testing.T, test func(t *testing.T, jdk jvmtest.JDK)) {
 	t.Helper()
-	for _, jdk := range jvmtest.JDKs(t) {
-		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) { test(t, jdk) })
-	}
+	jvmtest.OnEach(t, jvmtest.JDKs(t), test)
 }
 
 // onOneJDK is like onEachJDK for programs that run alike on each.
 func onOneJDK(t *testing.T, test func(t *testing.T, jdk jvmtest.JDK)) {
 	t.Helper()
-	for _, jdk := range jvmtest.OneJDK(t) {
-		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) { test(t, jdk) })
-	}
+	jvmtest.OnEach(t, jvmtest.OneJDK(t), test)
 }
 
 // checkCounts demands that the program counted what its rounds amount to.

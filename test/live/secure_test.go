@@ -383,7 +383,7 @@ func TestSondeTakesNoForgedFrame(t *testing.T) {
 // TestAgentIsAskedForTheImpossible holds that what can be read and not be done
 // is answered, and does nothing.
 func TestAgentIsAskedForTheImpossible(t *testing.T) {
-	onBothJDKs(t, func(t *testing.T, jdk jvmtest.JDK) {
+	jvmtest.OnEach(t, jvmtest.OneJDK(t), func(t *testing.T, jdk jvmtest.JDK) {
 		s := stage(t, jdk, live.Attach, live.Neighbour, live.Hammer)
 		s.Run(1)
 		before := s.remember()
@@ -515,7 +515,7 @@ func TestStrangersAtTheDoor(t *testing.T) {
 		"HELLO cut off":  hello("x")[:12],
 		"nothing at all": nil,
 	}
-	onBothJDKs(t, func(t *testing.T, jdk jvmtest.JDK) {
+	jvmtest.OnEach(t, jvmtest.OneJDK(t), func(t *testing.T, jdk jvmtest.JDK) {
 		s := stage(t, jdk, live.Attach, live.Neighbour)
 		s.Run(1)
 		c := pitch(s, (*targetfs.Foothold).ListenLoopback)
@@ -572,7 +572,7 @@ func TestAnotherLocalUser(t *testing.T) {
 		return
 	}
 	jvmtest.AsNobody(t)
-	onBothJDKs(t, func(t *testing.T, jdk jvmtest.JDK) {
+	jvmtest.OnEach(t, jvmtest.OneJDK(t), func(t *testing.T, jdk jvmtest.JDK) {
 		s := stage(t, jdk, live.JavaAgent(agentJar(t)), live.Neighbour, live.Hammer)
 		s.Run(1)
 		before := s.remember()
@@ -695,7 +695,7 @@ func intrude(t *testing.T, target string) {
 func TestPathsAreTakenBeforeUs(t *testing.T) {
 	const nobody = 65534
 	wrap := jvmtest.OtherNamespaces(t, "rw")
-	onBothJDKs(t, func(t *testing.T, jdk jvmtest.JDK) {
+	jvmtest.OnEach(t, jvmtest.OneJDK(t), func(t *testing.T, jdk jvmtest.JDK) {
 		s := stage(t, jdk, live.Door{Name: "own /tmp", Wrap: wrap}, live.Neighbour, live.Hammer)
 		s.Run(1)
 		root := fmt.Sprintf("/proc/%d/root/tmp", s.jvm)
