@@ -56,7 +56,7 @@ func (c *attachCommand) run(ctx context.Context) error {
 	defer func() { _ = v.session.Release() }()
 	v.began = time.Now()
 	c.ready()
-	v.screen.say("nothing is measured: other commands with this JVM begin at once; Ctrl-C ends this")
+	v.screen.say("attached, measuring nothing: other commands for this JVM now start faster; Ctrl-C detaches")
 	s := waitLoop{done: v.session.Done(), why: v.endedBy}
 	s.endAfter(c.duration, v.began)
 	ended := s.wait(ctx)

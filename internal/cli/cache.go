@@ -338,7 +338,7 @@ func classFilter(patterns []string) (func(internal string) bool, error) {
 	for _, text := range patterns {
 		p, err := pattern.Parse(text + ".*") // any method of it
 		if err != nil {
-			return nil, usage("%q is not a class or a pattern of classes, such as com.acme.Order or 'com.acme.**'", text)
+			return nil, usage("%q: must be a class or a pattern of classes, such as com.acme.Order or 'com.acme.**'", text)
 		}
 		all = append(all, p)
 	}

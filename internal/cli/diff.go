@@ -106,7 +106,7 @@ func sides(names []string, dash int) (before, after []string, err error) {
 	case len(after) == 0:
 		return nil, nil, usage("the profiles after the change are missing: name them after --")
 	case min(len(before), len(after)) == 1 && len(names) > 2:
-		return nil, nil, usage("one side has a single run, which does not show how runs vary: name at least two on each side, or one on each")
+		return nil, nil, usage("one side has a single run, the other several: name one on each side, or at least two on each to show how runs vary")
 	}
 	return before, after, nil
 }

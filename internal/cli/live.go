@@ -229,7 +229,7 @@ func (v *liveSession) waiting(text string) {
 
 // confirm asks before hooks go into very many methods. Where nobody can be asked, it goes on.
 func (v *liveSession) confirm(ctx context.Context, methods, classes int) error {
-	what := fmt.Sprintf("hooks would go into %s of %s, which takes a while and can slow the program down many times",
+	what := fmt.Sprintf("hooks would go into %s of %s, which takes a while and can make the program many times slower",
 		format.Count(methods, "method", "methods"), format.Count(classes, "class", "classes"))
 	v.screen.clear()
 	if !v.target.ask(ctx, what+": go on?", v.target.yes) {
@@ -241,7 +241,7 @@ func (v *liveSession) confirm(ctx context.Context, methods, classes int) error {
 // abandon leaves without a result, because of a failure or an interruption.
 func (v *liveSession) abandon(ctx context.Context, cause error) error {
 	if ctx.Err() != nil {
-		v.screen.say("interrupted: removing the hooks that are in; a second Ctrl-C leaves that to the agent")
+		v.screen.say("interrupted: removing the installed hooks; a second Ctrl-C leaves that to the agent")
 	}
 	_, closing := v.close(ctx)
 	v.pace.Close(ctx)

@@ -114,7 +114,7 @@ func (c *monitorCommand) check(args []string, _ func(string) bool) (err error) {
 		}
 	}
 	if c.tokenFile != "" && c.listen == "" {
-		return usage("--token-file: only --listen requires a token")
+		return usage("--token-file needs --listen")
 	}
 	if c.prometheus != "" {
 		return checkWritable(c.prometheus)

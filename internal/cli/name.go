@@ -76,7 +76,7 @@ func named(jvms []*process.JVM, name string) (*process.JVM, error) {
 		case len(found) == 1:
 			return found[0], nil
 		case len(found) > 1:
-			return nil, usage("%q is %d JVMs (%s): give the number of one", name, len(found), listed(found))
+			return nil, usage("%q matches %d JVMs (%s): give one process number", name, len(found), listed(found))
 		}
 	}
 	return nil, nil

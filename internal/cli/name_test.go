@@ -28,8 +28,8 @@ func TestNamed(t *testing.T) {
 		{"/opt/app/orders.jar", 3, ""},
 		{"Stock", 4, ""},
 		{"old.W", 5, ""},
-		{"Worker", 0, `"Worker" is 2 JVMs (5 old.Worker, 6 new.Worker): give the number of one`},
-		{".", 0, `"." is 6 JVMs (1 com.acme.Shop, 2 com.acme.Shopping, 3 /opt/app/orders.jar, 4 acme/com.acme.Stock, 5 old.Worker, and 1 more): give the number of one`},
+		{"Worker", 0, `"Worker" matches 2 JVMs (5 old.Worker, 6 new.Worker): give one process number`},
+		{".", 0, `"." matches 6 JVMs (1 com.acme.Shop, 2 com.acme.Shopping, 3 /opt/app/orders.jar, 4 acme/com.acme.Stock, 5 old.Worker, and 1 more): give one process number`},
 		{"Bank", 0, ""},
 	}
 	for _, test := range tests {

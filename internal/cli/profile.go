@@ -153,7 +153,7 @@ func (c *profileCommand) checkTarget(args []string, dash int) (err error) {
 	case !c.start && dash >= 0 && dash < len(args):
 		return usage("a command after -- needs --start")
 	case !c.start && c.agentDir != "":
-		return usage("--agent-dir goes with --start")
+		return usage("--agent-dir needs --start")
 	case !c.start && len(args) > 1:
 		return usage("unexpected argument %q", args[1])
 	case !c.start:
@@ -286,7 +286,7 @@ func (c *profileCommand) uncalled(p *cct.Profile, last profile.Progress) error {
 			return fmt.Errorf("no call of %s was counted within %s; %s: use its caller as root", roots, took, session.WhyLowerBound)
 		}
 	}
-	return fmt.Errorf("%s was not called within %s: measure longer, or while it is used (calls that began earlier are not seen: name as --root a method that it calls)", roots, took)
+	return fmt.Errorf("%s was not called within %s: measure longer, or while it is used (calls that began earlier are not seen: use a method called by it as --root)", roots, took)
 }
 
 // isRoot reports whether a root got no hook.

@@ -164,7 +164,7 @@ func insideRemedy(err error, pid int, packPath string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%w; the arena was removed although process %d is still running: restart the program with arena=FILE in a directory that is not cleaned automatically", err, pid)
 	case errors.Is(err, arena.ErrNotArena):
-		return fmt.Errorf("%w; only the Sonde that made the pack can read it", err)
+		return fmt.Errorf("%w; only the Sonde that made the pack can read this arena", err)
 	}
 	return err
 }

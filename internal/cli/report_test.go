@@ -213,7 +213,7 @@ func TestRemedies(t *testing.T) {
 	}{
 		{fmt.Errorf("the arena of process 7: %w", missing), "", "restart the program with arena=FILE in a directory that is not cleaned automatically"},
 		{fmt.Errorf("the arena of process 7: %w", fs.ErrPermission), "", "run sonde as the user of process 7, or as root"},
-		{fmt.Errorf("/x: %w", arena.ErrNotArena), "", "only the Sonde that made the pack can read it"},
+		{fmt.Errorf("/x: %w", arena.ErrNotArena), "", "only the Sonde that made the pack can read this arena"},
 		{missing, missing.Path, missing.Error()},
 		{&results.NoArenaError{PID: 7}, "", (&results.NoArenaError{PID: 7}).Error()},
 	} {

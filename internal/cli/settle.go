@@ -62,7 +62,7 @@ func lossText(jvm *process.JVM) string {
 	if !known {
 		about = "some seconds"
 	}
-	return "before JDK 21 the first change of a class makes HotSpot discard all compiled code, unless the program was started with an agent: it will lose " + about + " of work"
+	return "the first change of a class makes this JVM discard all compiled code (before JDK 21, if no agent was loaded at the start): the program will lose " + about + " of work"
 }
 
 // acceptLoss says before anything is changed what changing a class costs the program. On a terminal, a
@@ -115,7 +115,7 @@ func (v *liveSession) settle(ctx context.Context) {
 	case !recovery.Settled && ctx.Err() == nil:
 		v.remark(recovery.Disturbed())
 	case recovery.Settled:
-		v.screen.say("after %s the program runs as before its classes were changed: results begin now", format.Duration(recovery.Took.Round(100*time.Millisecond)))
+		v.screen.say("after %s the program runs as fast as before its classes changed: results begin now", format.Duration(recovery.Took.Round(100*time.Millisecond)))
 	}
 }
 

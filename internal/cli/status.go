@@ -45,7 +45,7 @@ user that are running. With --service, the service itself is shown.`,
 			s := s.forHost(cmd)
 			switch {
 			case ofService && len(args) > 0:
-				return usage("--service goes without PID")
+				return usage("--service cannot be used with PID")
 			case ofService:
 				return serviceStatus(cmd.Context(), s, asJSON)
 			case len(args) == 0:
@@ -195,7 +195,7 @@ With --look, only that look ends; hooks that others use stay, and so do files.`,
 			case err != nil:
 				return err
 			case look != 0 && asJSON:
-				return usage("--json goes without --look")
+				return usage("--json cannot be used with --look")
 			case look != 0:
 				return undoLook(ctx, s, pid, look)
 			}

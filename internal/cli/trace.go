@@ -112,7 +112,7 @@ func (c *traceCommand) check(args []string, _ func(string) bool) (err error) {
 	}
 	for _, name := range c.own {
 		if !isPackage(name) {
-			return usage("--own %q is not a package, such as com.acme.web", name)
+			return usage("--own %q: must be a package, such as com.acme.web", name)
 		}
 	}
 	if c.wanted, err = c.want(); err != nil {
@@ -306,7 +306,7 @@ func (c *traceCommand) run(ctx context.Context) error {
 		return err
 	}
 	if why := r.recovery.Disturbed(); why != "" && (c.slowerThan > 0 || strings.Contains(c.contexts.when, "$elapsed")) && ctx.Err() == nil {
-		return r.abandon(ctx, fmt.Errorf("nothing was traced, because calls would be slow by Sonde alone: %v; --settle waits longer for that, --no-settle traces it as it is", r.recovery))
+		return r.abandon(ctx, fmt.Errorf("nothing was traced, because Sonde's changes still slow the program (%v): --settle waits longer, --no-settle traces at once", r.recovery))
 	}
 	s := r.liveSession.session
 	defer func() { _ = s.Release() }()
@@ -670,7 +670,7 @@ func (r *traceRun) noneError(t *trace.Trace) error {
 		return fmt.Errorf("none of %s of %s within %s met the conditions: %s",
 			format.Count(int(t.Losses.NotChosen), "call", "calls"), methods, took, strings.Join(t.Conditions, "; "))
 	case t.Losses.Undecided > 0:
-		return fmt.Errorf("the condition could not be evaluated in any of %s: check what may be null in it; of collections, it can read those of the JDK, such as ArrayList and HashMap", format.Count(int(t.Losses.Undecided), "call", "calls"))
+		return fmt.Errorf("the condition could not be evaluated in any of %s: check what may be null in it; it can read only collections of the JDK, such as ArrayList and HashMap", format.Count(int(t.Losses.Undecided), "call", "calls"))
 	case t.Losses.Unfinished > 0:
 		return fmt.Errorf("%s of %s began but did not end within %s: trace longer, or trace a method that is called by %s",
 			format.Count(int(t.Losses.Unfinished), "call", "calls"), methods, took, methods)

@@ -84,7 +84,7 @@ func (c *walkCommand) check(args []string, given func(string) bool) (err error) 
 	for flag, names := range map[string][]string{"until": c.Until, "own": c.Own} {
 		for _, name := range names {
 			if !isPackage(name) {
-				return usage("--%s %q is not a package, such as com.acme.web", flag, name)
+				return usage("--%s %q: must be a package, such as com.acme.web", flag, name)
 			}
 		}
 	}

@@ -14,9 +14,8 @@
 //	  }                                     H: astore; lload t'; exit; athrow
 //
 // The local variables of the template follow those of the target, the constants of the
-// template are added to the target's pool, and its exception blocks enclose those of the
-// target. The stack-map frames of the target also get the variables that the template uses
-// after the target. The rest of the target does not change. Templates nest, the first outermost.
+// template are added to the target's pool, and the template's exception blocks enclose the
+// target's. The target's stack-map frames also get the variables that the epilog uses. The rest of the target does not change. Templates nest, the first outermost.
 //
 // A template may contain placeholders for conditions and values, Template.condition(n) and
 // Template.value(n). Template.Bind replaces them by fragments made for one method; the result
@@ -24,8 +23,7 @@
 //
 // In a constructor the prolog runs first, and exception blocks begin after the call of super(...)
 // or this(...): no block may enclose code in which this is not yet initialised. With AfterSuper the
-// prolog runs after that call instead, like the exception blocks, so that an epilog follows every
-// prolog.
+// prolog also comes after that call, so that an epilog follows every prolog.
 //
 // A template can also be woven around single calls inside a method, for instance calls of native
 // methods, which have no bytecode (Weaver.Sites). The template, with the call in it, then replaces

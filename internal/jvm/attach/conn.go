@@ -266,8 +266,8 @@ type target interface {
 
 var (
 	errNoListener = errors.New("nothing listens on the attach socket of the JVM")
-	errBusy       = errors.New("too many processes attach to the JVM")
-	errAsked      = errors.New("another process attaches to the JVM")
+	errBusy       = errors.New("too many processes are attaching to the JVM")
+	errAsked      = errors.New("another process is attaching to the JVM")
 )
 
 // waitLimit bounds the time that a JVM may take to listen. A JVM in a long pause, or without a processor, needs

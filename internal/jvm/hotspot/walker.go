@@ -1,8 +1,8 @@
 // Package hotspot walks the stacks of a HotSpot JVM from outside: it reads the memory of the process,
-// by the descriptions of its data that HotSpot exports for debuggers. It knows the frames of compiled
-// code with what is inlined in it, of the interpreter, of stubs and of native libraries. The process
-// is neither stopped nor changed, so all that is read may be inconsistent or false: everything is
-// bounded, and what is not certain is unknown.
+// by the descriptions of its data that HotSpot exports for debuggers. It decodes frames of compiled
+// code (with inlined methods), of the interpreter, of stubs and of native libraries. The process
+// is neither stopped nor changed, so what it reads may be inconsistent or wrong: every loop and read is
+// bounded, and what is uncertain is reported as unknown.
 package hotspot
 
 import (

@@ -1,11 +1,12 @@
-// Package overhead estimates what measuring costs a program: by each call of a method with a hook,
-// and by each redefinition, after which the program is slower until the JIT compilers have replaced
+// Package overhead estimates what measuring costs a program: for each call of a method with a hook,
+// and for each redefinition, after which the program is slower until the JIT compilers have replaced
 // the discarded code.
 //
 // Costs per call have two parts. What a hook costs in a loop is measured in the target
 // (Calibrator, MeasureProbe). If other code runs between two calls, the hook and its counters
 // are in no cache, and a call costs more. This cannot be measured in the target: the constants
-// of Plain and Probe were determined by running programs with and without hooks.
+// in Plain and Probe (hooks of profiles and of probe sets) come from running programs with and
+// without hooks.
 package overhead
 
 import (

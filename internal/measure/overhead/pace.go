@@ -218,7 +218,7 @@ func (r *Recovery) Disturbed() string {
 	if r == nil || r.Settled {
 		return ""
 	}
-	return fmt.Sprintf("DISTURBED: these times are of a program that does not run as before its classes were changed: %v (waited %.1f s; --settle waits longer)", r, r.Seconds)
+	return fmt.Sprintf("DISTURBED: these times are of a program that is still slower than before Sonde changed its classes: %v (waited %.1f s; --settle waits longer)", r, r.Seconds)
 }
 
 // What a Recovery compares.

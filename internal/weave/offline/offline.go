@@ -217,7 +217,7 @@ func (j *Job) Verdict(strict bool) error {
 	}
 	if strict && len(j.Left) > 0 {
 		first := &j.Left[0]
-		return fmt.Errorf("--strict, and %s cannot be woven: nothing written; the first is %s: %s",
+		return fmt.Errorf("nothing written (--strict): %s cannot be woven; the first is %s: %s",
 			format.Count(len(j.Left), "method or class", "methods or classes"), first.Name(), first.Reason)
 	}
 	return nil
