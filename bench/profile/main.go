@@ -19,13 +19,12 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/sonde-jvm/sonde/bench/harness"
 	"github.com/sonde-jvm/sonde/bench/jfluid"
@@ -318,10 +317,8 @@ func (s *stand) shareProcessor(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		var first unix.CPUSet
-		first.Set(0)
-		if err := unix.SchedSetaffinity(thread, &first); err != nil {
-			return fmt.Errorf("keeping a thread on one processor: %w", err)
+		if out, err := exec.CommandContext(ctx, "taskset", "--cpu-list", "--pid", "0", strconv.Itoa(thread)).CombinedOutput(); err != nil {
+			return fmt.Errorf("keeping a thread on one processor: %w\n%s", err, out)
 		}
 	}
 	return nil
