@@ -121,7 +121,8 @@ func (c *countCommand) check(args []string, given func(string) bool) error {
 		c.timing = results.Exact
 	}
 	if c.contexts.isUsed() {
-		if err := c.wantContexts(); err != nil {
+		var err error
+		if c.wanted, err = c.probes(); err != nil {
 			return err
 		}
 	}
@@ -131,18 +132,19 @@ func (c *countCommand) check(args []string, given func(string) bool) error {
 	return nil
 }
 
-func (c *countCommand) wantContexts() (err error) {
-	if c.wanted, err = c.contexts.set(c.patterns); err != nil {
-		return err
+// probes returns the set that measures what the command asks for.
+func (c *countCommand) probes() (*probeset.Set, error) {
+	set, err := c.contexts.set(c.methods)
+	if err != nil {
+		return nil, err
 	}
-	p := &c.wanted.Probes[0]
-	switch c.timing {
+	switch p := &set.Probes[0]; c.timing {
 	case results.Untimed:
 		p.Level = probeset.Count
 	case results.Sampled:
 		p.Sample = c.period
 	}
-	return nil
+	return set, nil
 }
 
 var countOrders = []string{"calls", "mean", "name", "self", "total"}
@@ -193,7 +195,7 @@ type countRun struct {
 
 func (c *countCommand) run(ctx context.Context) error {
 	defer ignoreBrokenPipe()()
-	r := &countRun{countCommand: c, liveSession: liveSession{target: &c.targetFlags, screen: newScreen(c.streams), applied: appliedSet{set: c.wanted}}}
+	r := &countRun{countCommand: c, liveSession: liveSession{target: &c.targetFlags, screen: newScreen(c.streams), applied: appliedSet{set: c.wanted}, typed: c.probes}}
 	flags, period := c.flags()
 	if err := r.enter(ctx, "count", flags, period); err != nil {
 		return err

@@ -90,7 +90,7 @@ func examined(how service.Examination) (set *pattern.Set, err error) {
 	if !how.Deep {
 		return nil, usage("patterns need --deep: only the agent knows which classes are loaded")
 	}
-	return set, nil
+	return set, onlyNames(set)
 }
 
 func (d *doctorCommand) run(ctx context.Context) error {

@@ -95,6 +95,9 @@ func (d *dumpCommand) parseMethod(text string) error {
 	if d.method.Excludes() {
 		return usage("--method %s: this pattern cannot begin with !", text)
 	}
+	if !d.method.IsByName() {
+		return usage("--method %s: methods are selected by name here", text)
+	}
 	return nil
 }
 

@@ -76,6 +76,9 @@ func (c *findCommand) run(ctx context.Context) error {
 	if err != nil {
 		return interruptedBefore(ctx, "the classes were known", err)
 	}
+	for _, lack := range result.Lacks {
+		c.note(lack)
+	}
 	d := document.NewFind(c.PID, c.patterns, result)
 	c.keepResult(d, func(out io.Writer) { c.writeText(out, d) })
 	if c.json {

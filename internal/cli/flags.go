@@ -93,16 +93,13 @@ const (
 
 // set returns the probe set that the flags ask for: one probe, with --when another one that
 // counts all calls, and tags. Errors are usage errors.
-func (f *contextFlags) set(methods []string) (*probeset.Set, error) {
-	p := probeset.Probe{Name: probeName, Context: f.context, GroupBy: f.byTag, Level: probeset.Time}
+func (f *contextFlags) set(methods []*pattern.Pattern) (*probeset.Set, error) {
+	p := probeset.Probe{Name: probeName, Methods: methods, Context: f.context, GroupBy: f.byTag, Level: probeset.Time}
 	set := &probeset.Set{HandOff: f.handOff && (len(f.within) > 0 || len(f.tags) > 0)}
 	if f.context > 0 && len(f.byTag) > 0 {
 		return nil, usage("--context and --by-tag cannot be used together: results are grouped by one of them")
 	}
 	var err error
-	if p.Methods, err = pattern.ParseAll(methods...); err != nil {
-		return nil, &usageError{err}
-	}
 	for _, text := range f.within {
 		s, err := pattern.ParseSequence(text)
 		if err != nil {
@@ -139,6 +136,16 @@ func (f *contextFlags) set(methods []string) (*probeset.Set, error) {
 
 // mostContext is how many callers a hook can identify.
 const mostContext = 8
+
+// onlyNames returns a usage error if a pattern selects methods by more than names.
+func onlyNames(set *pattern.Set) error {
+	for _, p := range set.Patterns() {
+		if !p.IsByName() {
+			return usage("%s: this command selects methods by name only; sonde find shows which methods are meant", p)
+		}
+	}
+	return nil
+}
 
 // readTag parses NAME=EXPR [at METHOD]. Without a method a tag is set where the context of
 // the probe begins.

@@ -29,7 +29,7 @@ func TestTagsOfFlags(t *testing.T) {
 		{nil, []string{"a.B.c"}, `t=$1["look at this"] at x.Y.z(int, long)`, []probeset.Tag{{Name: "t", Value: spectest.Expr(`$1["look at this"]`), At: spectest.Pattern("x.Y.z(int, long)")}}},
 	} {
 		f := contextFlags{within: test.within, tags: []string{test.tag}, handOff: true}
-		set, err := f.set(test.methods)
+		set, err := f.set(spectest.Patterns(test.methods...))
 		if err != nil {
 			t.Errorf("%s: %v", test.tag, err)
 			continue
@@ -39,7 +39,7 @@ func TestTagsOfFlags(t *testing.T) {
 		}
 	}
 	f := contextFlags{when: "$1 > 3", handOff: true}
-	if set, err := f.set([]string{"a.B.c"}); err != nil || set.HandOff || !f.isUsed() {
+	if set, err := f.set(spectest.Patterns("a.B.c")); err != nil || set.HandOff || !f.isUsed() {
 		t.Errorf("%v, %+v", err, set)
 	}
 	if (&contextFlags{handOff: true}).isUsed() {

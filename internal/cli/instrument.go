@@ -191,7 +191,7 @@ func (i *instrumentCommand) check() (*pattern.Set, error) {
 	if err != nil {
 		return nil, usage("--match: %w", err)
 	}
-	return set, nil
+	return set, onlyNames(set)
 }
 
 // mostNamed is how many methods are listed per reason without -v.

@@ -33,7 +33,8 @@ type targetFlags struct {
 	streams
 	pid      int
 	patterns []string
-	set      *pattern.Set
+	methods  []*pattern.Pattern // the patterns, parsed
+	set      *pattern.Set       // of these
 	force    bool
 	cache    cacheFlags
 	listLeft bool
@@ -71,7 +72,10 @@ func (c *targetFlags) parse(args []string) (err error) {
 		return err
 	}
 	c.patterns = args[1:]
-	if c.set, err = pattern.ParseSet(c.patterns...); err != nil {
+	if c.methods, err = pattern.ParseAll(c.patterns...); err == nil {
+		c.set, err = pattern.NewSet(c.methods...)
+	}
+	if err != nil {
 		return &usageError{err}
 	}
 	return nil
@@ -95,6 +99,9 @@ type liveSession struct {
 	endBudget    func()       // nil without a budget
 	applied      appliedSet   // used with contexts or conditions
 	prepare      func() error // called when the hooks are in, before results begin; may be nil
+	// typed returns the set that is applied if methods are selected by type; may be nil.
+	typed   func() (*probeset.Set, error)
+	isTyped bool // it is applied
 
 	lock    sync.Mutex
 	remarks []string
@@ -112,6 +119,9 @@ func (v *liveSession) enter(ctx context.Context, name string, flags arena.Flags,
 	v.applied.options.Seen = liveprobes.SeenIn(v.pace.Stacks())
 	v.cost = overhead.NewMeter(v.session, flags, period)
 	v.cost.Measure(ctx)
+	if err := v.selectTypes(ctx); err != nil {
+		return v.abandon(ctx, err)
+	}
 	if v.applied.set != nil {
 		err = unfit(v.apply(ctx, flags))
 	} else {
@@ -129,6 +139,17 @@ func (v *liveSession) enter(ctx context.Context, name string, flags arena.Flags,
 	v.reportCost()
 	v.target.ready()
 	return nil
+}
+
+// selectTypes decides whether a set is applied because patterns select methods by more than names.
+func (v *liveSession) selectTypes(ctx context.Context) (err error) {
+	if v.applied.set != nil || v.typed == nil {
+		return nil
+	}
+	if v.isTyped, err = v.session.SelectsByType(ctx, v.target.set); v.isTyped {
+		v.applied.set, err = v.typed()
+	}
+	return err
 }
 
 // begin waits until the program runs as before, unless it begins only now. Results begin then.
@@ -470,24 +491,44 @@ func (v *liveSession) reportHooks(ctx context.Context) {
 			v.screen.say("hooks in %s of %s%s", format.Count(len(methods), "method", "methods"), format.Count(v.session.Classes(), "class", "classes"), took)
 		}
 	}
-	v.reportUnmatched(ctx, empty)
+	v.reportUnmatched(ctx, v.named(empty))
 	v.reportLeft(left)
 }
 
+// named returns the patterns with some texts. What they have learned about classes is needed.
+func (v *liveSession) named(texts []string) (found []*pattern.Pattern) {
+	all := slices.Clone(v.target.methods)
+	if set := v.applied.set; set != nil {
+		for i := range set.Probes {
+			all = append(all, set.Probes[i].Methods...)
+			for _, q := range set.Probes[i].Within {
+				for _, e := range q.Elements {
+					all = append(all, e.Pattern)
+				}
+			}
+		}
+		for _, tag := range set.Tags {
+			all = append(all, tag.At)
+		}
+	}
+	for _, text := range texts {
+		if at := slices.IndexFunc(all, func(p *pattern.Pattern) bool { return p.String() == text }); at >= 0 {
+			found = append(found, all[at])
+		}
+	}
+	return found
+}
+
 // reportUnmatched reports patterns that match nothing yet, with suggestions.
-func (v *liveSession) reportUnmatched(ctx context.Context, empty []string) {
+func (v *liveSession) reportUnmatched(ctx context.Context, empty []*pattern.Pattern) {
 	if len(empty) == 0 {
 		return
 	}
-	set, err := pattern.ParseSet(empty...)
-	if err != nil {
-		return // they were checked before
-	}
-	lost, err := v.session.Unmatched(ctx, set)
+	lost, err := v.session.Unmatched(ctx, empty)
 	if err != nil {
 		return // the end reports it
 	}
-	for _, p := range set.Includes() {
+	for _, p := range empty {
 		at := slices.IndexFunc(lost, func(l session.Unmatched) bool { return l.Pattern == p.String() })
 		if at >= 0 {
 			v.screen.say("note: %s", lostText(lost[at], "; a class that loads later gets its hooks then"))
@@ -670,9 +711,12 @@ func lostText(lost session.Unmatched, then string) string {
 	if slices.Contains(lost.Near, lost.Pattern) {
 		return fmt.Sprintf("%s is a class, not a method: %s.** matches all its methods", lost.Pattern, lost.Pattern)
 	}
-	text := fmt.Sprintf("no loaded class matches %s%s", lost.Pattern, then)
+	text, similar := "no loaded class matches "+lost.Pattern+then, "; similar loaded classes: "
+	if lost.Lack != "" {
+		text, similar = lost.Lack+then, "; similar: "
+	}
 	if len(lost.Near) > 0 {
-		text += "; similar loaded classes: " + strings.Join(lost.Near, ", ")
+		text += similar + strings.Join(lost.Near, ", ")
 	}
 	return text
 }

@@ -101,11 +101,8 @@ func (c *monitorCommand) check(args []string, _ func(string) bool) (err error) {
 		return err
 	}
 	if c.contexts.isUsed() {
-		if c.wanted, err = c.contexts.set(c.patterns); err != nil {
+		if c.wanted, err = c.probes(); err != nil {
 			return err
-		}
-		if c.sample > 1 {
-			c.wanted.Probes[0].Sample = c.sample
 		}
 	}
 	if c.listen != "" {
@@ -120,6 +117,15 @@ func (c *monitorCommand) check(args []string, _ func(string) bool) (err error) {
 		return checkWritable(c.prometheus)
 	}
 	return nil
+}
+
+// probes returns the set that measures what the command asks for.
+func (c *monitorCommand) probes() (*probeset.Set, error) {
+	set, err := c.contexts.set(c.methods)
+	if err == nil && c.sample > 1 {
+		set.Probes[0].Sample = c.sample
+	}
+	return set, err
 }
 
 func (c *monitorCommand) flags() (flags arena.Flags, period uint32) {
@@ -262,7 +268,7 @@ func (c *monitorCommand) newExporter() (*prometheus.Exporter, error) {
 }
 
 func newMonitorRun(c *monitorCommand) *monitorRun {
-	r := &monitorRun{monitorCommand: c, liveSession: liveSession{target: &c.targetFlags, screen: newScreen(c.streams), applied: appliedSet{set: c.wanted}}}
+	r := &monitorRun{monitorCommand: c, liveSession: liveSession{target: &c.targetFlags, screen: newScreen(c.streams), applied: appliedSet{set: c.wanted}, typed: c.probes}}
 	r.table = liveTable{
 		streams: c.streams, screen: r.screen, pid: c.pid, interval: c.interval, sample: c.sample, times: r.timesText, top: c.top, json: c.json,
 		view: monitorView{sort: c.sort, by: c.by}, options: monitor.Options{Stall: c.stall}, costs: r.costText, describe: r.describeEnd,

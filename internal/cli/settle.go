@@ -161,7 +161,7 @@ func (v *liveSession) hookShare() *cost.Estimate {
 		return nil
 	}
 	kind, thinned := overhead.Plain, v.session.Thinned()
-	if v.applied.isUsed() {
+	if v.applied.isUsed() && !v.isTyped {
 		kind = overhead.Probe
 	}
 	used := make([]overhead.Used, 0, len(sum.Methods))

@@ -158,7 +158,7 @@ func (c *traceCommand) isShowable() bool {
 }
 
 func (c *traceCommand) want() (*probeset.Set, error) {
-	set, err := c.contexts.set(c.patterns)
+	set, err := c.contexts.set(c.methods)
 	if err != nil {
 		return nil, err
 	}

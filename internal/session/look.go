@@ -211,7 +211,7 @@ func (l *Look) Instrument(ctx context.Context, wanted Wanted) (*Installation, er
 	}
 	installation, err := l.Update(ctx, change)
 	installation.Batches = append(l.Captured().Batches[captured:], installation.Batches...)
-	installation.Loaded, installation.Matched, installation.Unmatched = len(classes), matched, unmatched(wanted.Methods, classes)
+	installation.Loaded, installation.Matched, installation.Unmatched = len(classes), matched, unmatched(wanted.Methods.Includes(), classes)
 	return installation, err
 }
 
@@ -600,6 +600,7 @@ func (l *Look) own(threads []arena.Thread) []arena.Thread {
 // nothing by that or if the class is named: then it would be redefined for its hooks
 // anyway. named may be nil.
 func (l *Look) Prefetch(ctx context.Context, wanted func(class string) bool, named func(class string) bool) ([]LoadedClass, error) {
+	defer l.reportProgress()()
 	fetched, err := l.Session.prefetch(ctx, wanted, named)
 	if err != nil {
 		return nil, err
@@ -611,6 +612,7 @@ func (l *Look) Prefetch(ctx context.Context, wanted func(class string) bool, nam
 // Prefetch does. It redefines no class, so a class whose loader has no file has none.
 // Classes that Prefetch or Survey has returned before are not returned again.
 func (l *Look) Survey(ctx context.Context, wanted func(class string) bool) ([]LoadedClass, error) {
+	defer l.reportProgress()()
 	surveyed, err := l.Session.survey(ctx, wanted)
 	if err != nil {
 		return nil, err

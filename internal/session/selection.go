@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/internal/classes/jimage"
+	"github.com/sonde-jvm/sonde/internal/classes/universe"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/weave/instrument"
 	"github.com/sonde-jvm/sonde/internal/wire/control"
@@ -101,7 +103,7 @@ func (s *Session) Preview(ctx context.Context, wanted Wanted) (*Preview, error) 
 		loader := loaderOf(c)
 		loader.Left = append(loader.Left, LeftAlone{Class: c.name, Reason: c.reason})
 	}
-	preview := &Preview{Loaded: len(classes), Matched: selected.matched, Unmatched: unmatched(wanted.Methods, classes)}
+	preview := &Preview{Loaded: len(classes), Matched: selected.matched, Unmatched: unmatched(wanted.Methods.Includes(), classes)}
 	for _, number := range slices.Sorted(maps.Keys(loaders)) {
 		slices.SortFunc(loaders[number].Left, instrument.CompareLeft)
 		preview.Loaders = append(preview.Loaders, *loaders[number])
@@ -141,34 +143,72 @@ func (s *Session) previewClass(ctx context.Context, loader *PreviewLoader, c *lo
 // An Unmatched is a pattern that matches no loaded class.
 type Unmatched struct {
 	Pattern string
-	Near    []string // a few loaded classes of the same simple name, with dots
+	Lack    string   // what no loaded class has, if the pattern selects methods by more than names
+	Near    []string // a few loaded classes, or other names, that are similar, with dots
 }
 
-// Unmatched returns the patterns of a set that match no class that is loaded now.
-func (s *Session) Unmatched(ctx context.Context, set *pattern.Set) ([]Unmatched, error) {
+// Unmatched returns the patterns that match no class that is loaded now.
+func (s *Session) Unmatched(ctx context.Context, patterns []*pattern.Pattern) ([]Unmatched, error) {
 	classes, err := s.peer.List(ctx)
 	if err != nil {
 		return nil, s.explain(err)
 	}
-	return unmatched(set, classes), nil
+	return unmatched(patterns, classes), nil
 }
 
-// mostNear bounds how many classes are suggested for one pattern.
-const mostNear = 3
-
-func unmatched(set *pattern.Set, classes []control.Class) (lost []Unmatched) {
-	for _, pattern := range set.Includes() {
-		if slices.ContainsFunc(classes, func(c control.Class) bool { return pattern.MatchClass(internalName(c)) }) {
-			continue
-		}
-		var near []string
+func unmatched(patterns []*pattern.Pattern, classes []control.Class) (lost []Unmatched) {
+	names := func(yield func(string) bool) {
 		for _, class := range classes {
-			if len(near) < mostNear && pattern.IsNear(class.Name) && !slices.Contains(near, class.Name) {
-				near = append(near, class.Name)
+			if !yield(class.Name) {
+				return
 			}
 		}
-		slices.Sort(near)
-		lost = append(lost, Unmatched{pattern.String(), near})
+	}
+	for _, pattern := range patterns {
+		one := Unmatched{Pattern: pattern.String()}
+		if pattern.IsByName() {
+			if slices.ContainsFunc(classes, func(c control.Class) bool { return pattern.MatchClass(internalName(c)) }) {
+				continue
+			}
+		} else {
+			if pattern.IsMet() {
+				continue
+			}
+			one.Lack = pattern.Lack()
+		}
+		isNamed := func(c control.Class) bool { return pattern.MatchClass(internalName(c)) }
+		if !slices.ContainsFunc(classes, isNamed) {
+			one.Near = pattern.Near(names)
+		}
+		lost = append(lost, one)
 	}
 	return lost
+}
+
+// SelectsByType reports whether patterns of a set select methods by more than names, or may do so when
+// classes have loaded that they name. It reads the classes that the set names.
+func (l *Look) SelectsByType(ctx context.Context, set *pattern.Set) (bool, error) {
+	patterns := set.Patterns()
+	switch {
+	case slices.ContainsFunc(patterns, func(p *pattern.Pattern) bool { return !p.IsByName() }):
+		return true, nil
+	case !slices.ContainsFunc(patterns, (*pattern.Pattern).MayNeedTypes):
+		return false, nil
+	}
+	isNamed := func(class string) bool {
+		return slices.ContainsFunc(patterns, func(p *pattern.Pattern) bool { return p.MayNeedTypes() && p.MatchClass(class) })
+	}
+	if _, err := l.prefetch(ctx, isNamed, isNamed); err != nil {
+		return false, err
+	}
+	known, err := l.Known(ctx)
+	if err != nil {
+		return false, err
+	}
+	library := jimage.OfJVM(l.JVM())
+	defer func() { _ = library.Close() }()
+	u := universe.Of(library, slices.DeleteFunc(known, func(c LoadedClass) bool { return !isNamed(c.Name) }))
+	pattern.LearnAll(u, patterns)
+	// The class of a method may be an interface that has not loaded.
+	return slices.ContainsFunc(patterns, func(p *pattern.Pattern) bool { return !p.IsByName() || p.MayNeedTypes() && !p.IsKnown(u) }), nil
 }

@@ -27,7 +27,7 @@ func TestUnmatchedPatternsSuggestClasses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		lost := unmatched(set, classes)
+		lost := unmatched(set.Includes(), classes)
 		if (len(lost) == 1) != (want != nil) || len(lost) == 1 && (lost[0].Pattern != text || !slices.Equal(lost[0].Near, want)) {
 			t.Errorf("%s: %+v, want %v", text, lost, want)
 		}

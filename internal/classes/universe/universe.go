@@ -34,12 +34,13 @@ type Universe struct {
 	// which of several classes of one name will load is open.
 	IsAhead bool
 
-	classes map[string][]*Class // by name: several loaders may each have one
-	below   map[string][]*Class // direct subtypes, by name; nil until they are needed
-	loaders map[string][]int    // loaders that have classes of a package
-	guesses int                 // loaders that were made up for classes that are loading
-	opaque  bool                // there are classes without a file that may extend anything
-	proxied bool                // there are classes without a file that may implement any interface
+	classes  map[string][]*Class // by name: several loaders may each have one
+	unloaded map[string]*Class   // classes of the library that were looked for and are not loaded
+	below    map[string][]*Class // direct subtypes, by name; nil until they are needed
+	loaders  map[string][]int    // loaders that have classes of a package
+	guesses  int                 // loaders that were made up for classes that are loading
+	opaque   bool                // there are classes without a file that may extend anything
+	proxied  bool                // there are classes without a file that may implement any interface
 }
 
 // A Class is a loaded class.
@@ -243,6 +244,10 @@ func (u *Universe) resolve(name string, from *Class) *Class {
 		u.put(&Class{Name: name}) // it will be loaded by the boot loader, or a loader that all others ask
 		list = u.classes[name]
 	}
+	return seenFrom(list, from)
+}
+
+func seenFrom(list []*Class, from *Class) *Class {
 	for _, loader := range []int{from.Loader, 0} {
 		for _, c := range list {
 			if c.Loader == loader {
@@ -254,6 +259,22 @@ func (u *Universe) resolve(name string, from *Class) *Class {
 		return list[0]
 	}
 	return nil
+}
+
+// find is resolve for classes that need not be loaded: the library is searched, too.
+func (u *Universe) find(name string, from *Class) *Class {
+	if list := u.classes[name]; len(list) > 0 {
+		return seenFrom(list, from)
+	}
+	c := u.unloaded[name]
+	if c == nil && u.Library.Has(name) {
+		c = &Class{Name: name}
+		if u.unloaded == nil {
+			u.unloaded = make(map[string]*Class)
+		}
+		u.unloaded[name] = c
+	}
+	return c
 }
 
 // Subtypes returns the readable classes below one, at any depth, and whether that is all
@@ -298,12 +319,53 @@ func (u *Universe) Ancestors(c *Class) []string {
 			}
 			met[name] = true
 			names = append(names, name)
-			if next := u.resolve(name, todo[0]); next != nil {
+			if next := u.find(name, todo[0]); next != nil {
 				todo = append(todo, next)
 			}
 		}
 	}
 	return names
+}
+
+// Types returns the classes by name, as one class sees them. What is not loaded is looked for in the
+// library.
+func (u *Universe) Types(from *Class) *Types {
+	return &Types{universe: u, from: from, above: make(map[string][]string)}
+}
+
+// Types are classes by name.
+type Types struct {
+	universe *Universe
+	from     *Class
+	above    map[string][]string
+}
+
+// Above returns the names of a class and of all classes and interfaces above it, as far as they are known.
+func (t *Types) Above(name string) []string {
+	if known, is := t.above[name]; is {
+		return known
+	}
+	names := []string{name}
+	if c := t.find(name); c != nil {
+		names = t.universe.Ancestors(c)
+	}
+	t.above[name] = names
+	return names
+}
+
+// Open returns a class; nil if it is not known or cannot be read.
+func (t *Types) Open(name string) *classfile.Class {
+	if c := t.find(name); c != nil {
+		return t.universe.Open(c)
+	}
+	return nil
+}
+
+func (t *Types) find(name string) *Class {
+	if name == t.from.Name {
+		return t.from
+	}
+	return t.universe.find(name, t.from)
 }
 
 // Parents returns the names of the superclass and the interfaces of a class.

@@ -128,12 +128,18 @@ type NoMethodError struct {
 	// Bodiless is a method that matches but has no code, being native or abstract.
 	Bodiless string
 	Native   bool
+	// Lack says what no loaded class has, if methods are selected by more than names.
+	Lack string
 	// Near are classes, or methods of Class, that may have been meant.
 	Near []string
 }
 
 func (e *NoMethodError) Error() string {
 	switch {
+	case e.Lack != "" && len(e.Near) > 0:
+		return fmt.Sprintf("%s; similar: %s", e.Lack, strings.Join(e.Near, ", "))
+	case e.Lack != "":
+		return e.Lack
 	case e.Class == "" && slices.Contains(e.Near, e.Pattern):
 		return fmt.Sprintf("%s is a class, and no method of it was named: %s.* is every method", e.Pattern, e.Pattern)
 	case e.Class == "" && len(e.Near) > 0:
@@ -158,6 +164,7 @@ const mostNear = 4
 // Find returns the methods with code that a set holds. Where there is none the error is
 // a *NoMethodError.
 func (w *World) Find(set *pattern.Set) ([]classfile.MethodRef, error) {
+	pattern.LearnAll(w.universe, set.Patterns())
 	found := w.graph.Find(set.Match)
 	if len(found) > 0 {
 		return found, nil
@@ -183,6 +190,9 @@ func (w *World) Find(set *pattern.Set) ([]classfile.MethodRef, error) {
 	}
 	if missed.Class == "" {
 		missed.Near = w.nearClasses(pattern)
+		if !pattern.IsByName() {
+			missed.Lack = pattern.Lack()
+		}
 	}
 	return nil, missed
 }
@@ -229,16 +239,15 @@ func nearMethods(name string, declared []classfile.MethodRef) []string {
 	return names[:min(alike, mostNear)]
 }
 
-// nearClasses returns classes that a pattern may have meant. The program's own come first.
+// nearClasses returns classes that a pattern may have meant: the program's own or, if there is none, the JDK's.
 func (w *World) nearClasses(pattern *pattern.Pattern) (near []string) {
 	for _, ofJDK := range []bool{false, true} {
-		for _, name := range w.names() {
-			if len(near) < mostNear && w.classes[name].jdk == ofJDK && pattern.IsNear(name) {
-				near = append(near, dotted(name))
-			}
+		isOther := func(name string) bool { return w.classes[name].jdk != ofJDK }
+		if near = pattern.Near(slices.Values(slices.DeleteFunc(w.names(), isOther))); len(near) > 0 {
+			return near
 		}
 	}
-	return near
+	return nil
 }
 
 func dotted(class string) string { return strings.ReplaceAll(class, "/", ".") }

@@ -2,6 +2,7 @@
 package find
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -37,11 +38,20 @@ type Query struct {
 func ParseQuery(text string) (Query, error) {
 	class, method := text, text
 	isWord := !strings.ContainsAny(text, ".#:/(")
-	if isWord && text != "**" {
+	name, isAnnotation := strings.CutPrefix(text, "@")
+	switch {
+	case isWord && isAnnotation:
+		method = "@**." + name
+	case isWord && text != "**":
 		class, method = "**."+text, "**."+text
 	}
 	q := Query{text: text, isWord: isWord}
 	var classErr, methodErr error
+	if isAnnotation || strings.Contains(text, " ") {
+		q.isWord = false
+		q.method, methodErr = pattern.Parse(method)
+		return q, methodErr
+	}
 	q.class, classErr = pattern.ParseClass(class)
 	q.method, methodErr = pattern.Parse(method)
 	if classErr != nil && methodErr != nil {
@@ -55,6 +65,7 @@ type Result struct {
 	JDK, Main string
 	Loaded    int // classes in the JVM
 	Classes   []Class
+	Lacks     []string // sentences about methods without code that no loaded class implements
 }
 
 // A Class is a loaded class.
@@ -81,11 +92,12 @@ func (m Method) HasCode() bool {
 // A NothingError reports that nothing matches.
 type NothingError struct {
 	Text string
-	Near []string // loaded classes with similar names, with dots
+	Lack string   // what no loaded class has, if methods are selected by more than names
+	Near []string // loaded classes, or others, with similar names, with dots
 }
 
 func (e *NothingError) Error() string {
-	text := "no loaded class or method matches " + e.Text
+	text := cmp.Or(e.Lack, "no loaded class or method matches "+e.Text)
 	if len(e.Near) > 0 {
 		return text + "; similar: " + strings.Join(e.Near, ", ")
 	}
@@ -151,31 +163,82 @@ func (f *finder) find(ctx context.Context, look *session.Look) error {
 			}
 		}
 	}
-	files := make(map[string][]universe.Loaded)
-	if len(wanted) > 0 {
-		read, err := look.Survey(ctx, func(class string) bool { return wanted[class] })
-		if err != nil {
-			return err
-		}
-		for _, c := range read {
-			files[c.Name] = append(files[c.Name], c)
-		}
+	if err := f.read(ctx, look, listed, wanted); err != nil {
+		return err
+	}
+	if err := f.learn(ctx, look, listed); err != nil {
+		return err
 	}
 	found := make([]bool, len(f.queries))
 	for _, c := range listed {
-		for _, with := range files[c.Name] {
-			if with.Loader == c.Loader {
-				c.File = with.File
-			}
-		}
 		f.add(c, matches, found)
 	}
 	slices.SortFunc(f.result.Classes, func(a, b Class) int { return strings.Compare(a.Name, b.Name) })
 	for i, is := range found {
-		if !is {
-			return &NothingError{f.queries[i].text, near(f.queries[i].text, listed)}
+		q := &f.queries[i]
+		isByType := q.method != nil && !q.method.IsByName()
+		switch {
+		case !is && isByType:
+			return &NothingError{q.text, q.method.Lack(), q.method.Near(func(func(string) bool) {})}
+		case !is:
+			return &NothingError{Text: q.text, Near: near(q.text, listed)}
+		case isByType && !q.method.IsMet():
+			f.result.Lacks = append(f.result.Lacks, q.method.Lack())
 		}
 	}
+	return nil
+}
+
+// read gets the files of some classes.
+func (f *finder) read(ctx context.Context, look *session.Look, listed []universe.Loaded, wanted map[string]bool) error {
+	if len(wanted) == 0 {
+		return nil
+	}
+	read, err := look.Survey(ctx, func(class string) bool { return wanted[class] })
+	if err != nil {
+		return err
+	}
+	files := make(map[string][]universe.Loaded)
+	for _, c := range read {
+		if c.File != nil || c.Supers != nil {
+			files[c.Name] = append(files[c.Name], c)
+		}
+	}
+	for i := range listed {
+		for _, with := range files[listed[i].Name] {
+			if with.Loader == listed[i].Loader {
+				listed[i].File, listed[i].Supers = with.File, with.Supers
+			}
+		}
+	}
+	return nil
+}
+
+// learn shows classes to patterns that depend on what classes contain. It reads more classes if one
+// selects methods by type.
+func (f *finder) learn(ctx context.Context, look *session.Look, listed []universe.Loaded) error {
+	var patterns []*pattern.Pattern
+	for i := range f.queries {
+		if m := f.queries[i].method; m != nil && m.Learns() {
+			patterns = append(patterns, m)
+		}
+	}
+	if len(patterns) == 0 {
+		return nil
+	}
+	pattern.LearnAll(universe.Of(f.library, listed), patterns)
+	wanted := make(map[string]bool)
+	for i := range listed {
+		c := &listed[i]
+		isRead := slices.ContainsFunc(patterns, func(p *pattern.Pattern) bool { return p.ReadsClass(c.Name) })
+		if isRead && c.File == nil && !f.library.Has(c.Name) {
+			wanted[c.Name] = true
+		}
+	}
+	if err := f.read(ctx, look, listed, wanted); err != nil || len(wanted) == 0 {
+		return err
+	}
+	pattern.LearnAll(universe.Of(f.library, listed), patterns)
 	return nil
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/weave/instrument"
 	"github.com/sonde-jvm/sonde/internal/weave/probes"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
+	"github.com/sonde-jvm/sonde/internal/wire/control"
 )
 
 // Apply replaces the applied set. Only the differences are changed in the JVM. If the set
@@ -45,7 +46,7 @@ func (w *Probes) apply(ctx context.Context, set *probeset.Set) (*Report, error) 
 		w.started = true
 	}
 	// Before the loaded classes are listed, so that no class is missed in between.
-	if err := w.target.Follow(ctx, session.Follower{Excludes: r.UnneededPackages(nil), Loading: w.loading}); err != nil {
+	if err := w.follow(ctx, r, nil); err != nil {
 		return nil, err
 	}
 	if err := w.readClasses(ctx, r); err != nil {
@@ -63,20 +64,45 @@ func (w *Probes) apply(ctx context.Context, set *probeset.Set) (*Report, error) 
 	}
 	w.lock.Lock()
 	w.shared.keep(w, r.Sequences)
-	unneeded := w.plan.UnneededPackages(w.plan.OpenTypes())
+	open := w.plan.OpenTypes()
 	w.lock.Unlock()
-	return report, w.target.Follow(ctx, session.Follower{Excludes: unneeded, Loading: w.loading})
+	return report, w.follow(ctx, r, open)
+}
+
+// follow asks for the classes that load from now on: those that the set names or, if it depends
+// on others, all but those of unneeded packages. New subtypes of the open types matter, too.
+func (w *Probes) follow(ctx context.Context, r *probes.Request, open []string) error {
+	follower := session.Follower{Loading: w.loading}
+	w.isNarrow.Store(!r.NeedsAll() && !r.NeedsTypes())
+	if w.isNarrow.Load() {
+		follower.Only = []control.Filter{}
+		for prefix, suffix := range r.Bounds() {
+			follower.Only = append(follower.Only, control.Filter{Prefix: prefix, Suffix: suffix})
+		}
+	} else {
+		follower.Excludes = r.UnneededPackages(open)
+	}
+	return w.target.Follow(ctx, follower)
 }
 
 // readClasses reads which classes are loaded, and the files of those that the set needs.
 func (w *Probes) readClasses(ctx context.Context, r *probes.Request) error {
-	named, err := w.target.Prefetch(ctx, func(class string) bool { return r.MatchClass(class) && r.MayRedefine(class) }, r.NamesClass)
-	if err != nil {
+	if err := w.readNamed(ctx, r); err != nil {
 		return err
 	}
 	library := w.classes.Library
+	w.lock.Lock()
+	r.Resolve(w.classes.Universe)
+	w.lock.Unlock()
+	isByType := r.NeedsTypes()
+	if isByType {
+		if err := w.follow(ctx, r, nil); err != nil { // it may have been narrow
+			return err
+		}
+	}
 	isOurs := func(class string) bool { return !library.Has(class) && !universe.IsSondes(class) }
-	all, err := w.target.Survey(ctx, func(class string) bool { return r.NeedsAll() && isOurs(class) })
+	isAll := isByType || r.NeedsAll()
+	all, err := w.target.Survey(ctx, func(class string) bool { return (isAll || r.ReadsClass(class)) && isOurs(class) })
 	if err != nil {
 		return err
 	}
@@ -84,14 +110,32 @@ func (w *Probes) readClasses(ctx context.Context, r *probes.Request) error {
 	if err != nil {
 		return err
 	}
+	w.addClasses(known, all)
+	if !isByType {
+		return nil
+	}
+	// Classes whose loaders have no file, such as proxies, are read only if they may match.
+	w.lock.Lock()
+	r.Learn(w.classes.Universe)
+	w.lock.Unlock()
+	return w.readNamed(ctx, r)
+}
+
+// readNamed reads the files of the classes that the set names.
+func (w *Probes) readNamed(ctx context.Context, r *probes.Request) error {
+	named, err := w.target.Prefetch(ctx, func(class string) bool { return r.MatchClass(class) && r.MayRedefine(class) }, r.NamesClass)
+	w.addClasses(named)
+	return err
+}
+
+func (w *Probes) addClasses(lists ...[]universe.Loaded) {
 	w.lock.Lock()
 	defer w.lock.Unlock()
-	for _, list := range [][]universe.Loaded{named, known, all} {
+	for _, list := range lists {
 		for _, c := range list {
 			w.classes.Add(c)
 		}
 	}
-	return nil
 }
 
 // A todo is the list of changes that apply a plan.

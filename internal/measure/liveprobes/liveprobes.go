@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sonde-jvm/sonde/classfile"
@@ -140,7 +141,8 @@ type Probes struct {
 	turn    sync.Mutex // held while a set is applied
 	started bool
 
-	queue queue
+	queue    queue
+	isNarrow atomic.Bool // only classes that the set names are shown when they load
 
 	lock     sync.Mutex // guards all fields below; held during a request to the JVM only to switch hooks off
 	classes  *probes.Classes
@@ -161,6 +163,7 @@ type Probes struct {
 	called   map[classfile.MethodRef]bool // methods of traces that were called
 	revealed map[string]bool              // proxies whose files were asked for
 	reported map[string]bool              // warnings about rules that were reported since the last Apply
+	again    []time.Time                  // when the set is applied again, because it needs more classes than those that were read
 }
 
 // A plan is a compiled set with the state of its traces.
@@ -281,7 +284,7 @@ func (w *Probes) Run(ctx context.Context) error {
 				w.switchOff(w.spotsOf(e.Probe)) // removing hooks takes longer
 			}
 			w.lock.Unlock()
-			if err := w.weavePending(ctx); err != nil {
+			if err := errors.Join(w.applyAgain(ctx, now), w.weavePending(ctx)); err != nil {
 				if ctx.Err() != nil {
 					return nil
 				}
@@ -307,6 +310,38 @@ func (w *Probes) Run(ctx context.Context) error {
 			}
 		}
 	}
+}
+
+// lateClasses is how long a class may take to load after an interface that it implements.
+const lateClasses = 500 * time.Millisecond
+
+// widen makes the set be applied again, because a class that has loaded shows that the set selects
+// methods by type, and other classes have not been read. The class that implements the type may
+// still be loading, so the set is applied once more later. The lock is held.
+func (w *Probes) widen() {
+	if w.isNarrow.CompareAndSwap(true, false) {
+		now := time.Now()
+		w.again = append(w.again, now, now.Add(lateClasses))
+	}
+}
+
+// applyAgain applies the set again if that is due.
+func (w *Probes) applyAgain(ctx context.Context, now time.Time) error {
+	w.lock.Lock()
+	isDue := len(w.again) > 0 && !w.again[0].After(now)
+	if isDue {
+		w.again = w.again[1:]
+	}
+	w.lock.Unlock()
+	if !isDue {
+		return nil
+	}
+	w.shared.turn.Lock()
+	defer w.shared.turn.Unlock()
+	w.turn.Lock()
+	defer w.turn.Unlock()
+	_, err := w.apply(ctx, w.Set())
+	return err
 }
 
 // weavePending puts hooks into classes that could not get them while they loaded.

@@ -44,7 +44,11 @@ func (w *Probes) loading(name string, file []byte) (request session.Request) {
 
 // loaded adds the spots of a class to a plan and returns them.
 func (w *Probes) loaded(p *plan, class *universe.Class) []*probes.Spot {
-	return append(p.Load(class), w.loadInside(p, class)...)
+	made := p.Load(class)
+	if p.NeedsTypes() {
+		w.widen()
+	}
+	return append(made, w.loadInside(p, class)...)
 }
 
 // catchUp adds the classes to a plan that have loaded while it was compiled. The plan may

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/classes/callgraph"
+	"github.com/sonde-jvm/sonde/internal/classes/universe"
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/session"
@@ -140,6 +141,7 @@ func (r *run) bare(methods []classfile.MethodRef) []classfile.MethodRef {
 }
 
 func (r *run) loading(class string, file []byte) session.Request {
+	isMore := r.learnLoading(class, file)
 	if r.skip.class(class) && !r.patterns.MatchClass(class) {
 		return session.Request{}
 	}
@@ -154,6 +156,14 @@ func (r *run) loading(class string, file []byte) session.Request {
 	for _, m := range r.graph.FindIn(class, r.patterns.Match) {
 		r.roots[m] = true
 		request.Hooks = append(request.Hooks, r.hook(m))
+	}
+	if isMore { // methods of other classes implement one of this class
+		for _, m := range r.graph.Find(r.patterns.Match) {
+			if !r.roots[m] {
+				r.roots[m] = true
+				r.pending = append(r.pending, m)
+			}
+		}
 	}
 	for _, body := range r.addLambdas(r.graph.LambdasIn(class, r.patterns.Match)) {
 		if body.Class == class {
@@ -408,15 +418,92 @@ func (s *skipping) class(name string) bool {
 	return callgraph.IsJDK(name)
 }
 
+// learners returns the patterns that depend on what classes contain.
+func (r *run) learners() []*pattern.Pattern {
+	all := r.patterns.Patterns()
+	for _, set := range []*pattern.Set{r.skip.into, r.skip.skip} {
+		if set != nil {
+			all = append(all, set.Patterns()...)
+		}
+	}
+	return slices.DeleteFunc(all, func(p *pattern.Pattern) bool { return !p.Learns() })
+}
+
+// learn shows the loaded classes to patterns that depend on what classes contain. It returns those
+// that it has read. Classes are read first that patterns name, and all if one of these shows that
+// methods are selected by type.
+func (r *run) learn(ctx context.Context) (read []session.LoadedClass, err error) {
+	learners := r.learners()
+	if len(learners) == 0 {
+		return nil, nil
+	}
+	needTypes := func() bool { return slices.ContainsFunc(learners, (*pattern.Pattern).NeedsTypes) }
+	isWanted := func(class string) bool {
+		return !r.library.Has(class) && slices.ContainsFunc(learners, func(p *pattern.Pattern) bool { return p.ReadsClass(class) })
+	}
+	r.lock.Lock()
+	r.types = universe.New(r.library)
+	r.lock.Unlock()
+	for isAll := false; ; isAll = true {
+		didNeed := needTypes()
+		classes, err := r.session.Survey(ctx, isWanted)
+		if err != nil {
+			return nil, err
+		}
+		r.lock.Lock()
+		for _, c := range classes {
+			r.types.Add(c)
+			if isWanted(c.Name) {
+				read = append(read, c)
+			}
+		}
+		pattern.LearnAll(r.types, learners)
+		r.lock.Unlock()
+		if isAll || needTypes() == didNeed {
+			break
+		}
+	}
+	isOpen := func(p *pattern.Pattern) bool { return !p.IsByName() || !p.IsKnown(r.types) }
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	if !slices.ContainsFunc(learners, isOpen) {
+		r.types = nil // classes that load later change nothing
+	}
+	return read, nil
+}
+
+// learnLoading shows a class that is loading to the patterns. It reports whether they match more than
+// before in other classes.
+func (r *run) learnLoading(class string, file []byte) bool {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	if r.types == nil {
+		return false
+	}
+	learners := r.learners()
+	isMore := pattern.LearnLoaded(r.types, r.types.Load(class, file), learners)
+	if isMore {
+		pattern.LearnAll(r.types, learners)
+	}
+	return isMore
+}
+
 // mirror reads the loaded classes that are followed, and their supertypes.
 func (r *run) mirror(ctx context.Context) error {
-	loaded, err := r.session.Prefetch(ctx, func(class string) bool {
-		return !r.skip.class(class) || r.patterns.MatchClass(class)
-	}, r.patterns.MatchClass)
+	read, err := r.learn(ctx)
 	if err != nil {
 		return err
 	}
-	r.addMirrors(loaded)
+	isFollowed := func(class string) bool { return !r.skip.class(class) || r.patterns.MatchClass(class) }
+	loaded, err := r.session.Prefetch(ctx, isFollowed, r.patterns.MatchClass)
+	if err != nil {
+		return err
+	}
+	isDone := make(map[string]bool)
+	for _, c := range loaded {
+		isDone[c.Name] = true
+	}
+	r.addMirrors(append(loaded, slices.DeleteFunc(read, func(c session.LoadedClass) bool { return isDone[c.Name] || !isFollowed(c.Name) })...))
 	if err := r.mirrorSupertypes(ctx); err != nil {
 		return err
 	}

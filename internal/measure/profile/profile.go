@@ -20,6 +20,7 @@ import (
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/classes/callgraph"
 	"github.com/sonde-jvm/sonde/internal/classes/jimage"
+	"github.com/sonde-jvm/sonde/internal/classes/universe"
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/measure/overhead"
@@ -142,6 +143,7 @@ type run struct {
 	due        []classfile.MethodRef                       // likewise, and first calls wait for their hooks
 	unhookable map[string]string                           // classes that cannot have hooks, and why
 	asked      map[string]bool                             // classes that were looked for in the library
+	types      *universe.Universe                          // the loaded classes; nil if patterns need only names
 	mirrored   int
 	natives    map[uint32]bool // ids of native methods
 	reflects   bool            // a method that was expanded uses reflection
@@ -281,7 +283,7 @@ func (r *run) begin(ctx context.Context) error {
 	} else {
 		r.enter(Waiting)
 		if r.Unmatched != nil {
-			unmatched, err := r.session.Unmatched(ctx, r.patterns)
+			unmatched, err := r.session.Unmatched(ctx, r.patterns.Includes())
 			if err != nil {
 				return err
 			}

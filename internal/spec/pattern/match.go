@@ -101,6 +101,12 @@ func matchGlob(glob, text string) bool {
 // has if each "$" in it is replaced by "/". It is for a cheap first check before
 // MatchClass.
 func (p *Pattern) ClassBounds() (prefix, suffix string) {
+	switch {
+	case p.called != nil:
+		return p.callers.ClassBounds()
+	case p.NeedsTypes():
+		return "", ""
+	}
 	globs := make([]string, len(p.class))
 	for i, s := range p.class {
 		globs[i] = separators.Replace(s.glob)

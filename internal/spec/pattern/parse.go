@@ -1,6 +1,7 @@
 package pattern
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
@@ -32,14 +33,21 @@ func newParser(text string) *parser {
 // otherSpellings are those of method references, of documentation comments and of class files.
 var otherSpellings = strings.NewReplacer("::new", ".<init>", "::", ".", "#", ".", "/", ".")
 
-// removeBlanks removes blanks around commas and at the ends. A blank between two letters
-// remains, and is rejected later.
+// callsWord is the word between a method and what it calls.
+const callsWord = " calls "
+
+// removeBlanks removes blanks around commas and at the ends, and all but one around calls. A
+// blank between two letters remains, and is rejected later.
 func removeBlanks(text string) string {
 	parts := strings.Split(text, ",")
 	for i := range parts {
 		parts[i] = strings.TrimSpace(parts[i])
 	}
-	return strings.Join(parts, ",")
+	text = strings.Join(parts, ",")
+	if words := strings.Fields(text); slices.Contains(words, strings.TrimSpace(callsWord)) {
+		text = strings.Join(words, " ")
+	}
+	return text
 }
 
 // parser keeps the first error; later ones are consequences.
@@ -61,6 +69,29 @@ func (p *parser) pattern() *Pattern {
 		pattern.exclude = true
 		start = 1
 	}
+	at := strings.Index(p.text, callsWord)
+	if at < start {
+		p.methods(pattern, start, end)
+		return pattern
+	}
+	called := at + len(callsWord)
+	pattern.callers, pattern.called, pattern.learned = &Pattern{text: p.text[start:at]}, &Pattern{text: p.text[called:]}, newLearned()
+	p.methods(pattern.callers, start, at)
+	p.named(pattern.called, called, end)
+	return pattern
+}
+
+// methods parses a pattern without calls between two offsets.
+func (p *parser) methods(pattern *Pattern, start, end int) {
+	if !strings.HasPrefix(p.text[start:end], "@") {
+		p.named(pattern, start, end)
+		return
+	}
+	pattern.annotation, pattern.learned = p.segments(start+1, end), newLearned()
+}
+
+// named parses Class.Method(Params):Result between two offsets.
+func (p *parser) named(pattern *Pattern, start, end int) {
 	if at := strings.IndexByte(p.text[start:end], ':'); at >= 0 {
 		at += start
 		result := p.typePattern(at+1, end, true)
@@ -73,7 +104,6 @@ func (p *parser) pattern() *Pattern {
 		end = at
 	}
 	p.qualified(pattern, start, end)
-	return pattern
 }
 
 // qualified parses Class.Method between two offsets.
@@ -84,7 +114,9 @@ func (p *parser) qualified(pattern *Pattern, start, end int) {
 		return
 	}
 	dot := strings.LastIndexByte(name, '.')
-	if method := name[dot+1:]; method == "**" {
+	method, class := name[dot+1:], name[:max(dot, 0)]
+	pattern.subtypes = strings.HasSuffix(class, "+")
+	if method == "**" && !pattern.subtypes {
 		pattern.class = p.segments(start, end)
 		pattern.method = "*"
 		return
@@ -93,7 +125,21 @@ func (p *parser) qualified(pattern *Pattern, start, end int) {
 		p.fail(start, "the class of the method is missing; write **."+name+" for "+name+" in every class, or "+name+".** for every method of a class "+name)
 		return
 	}
-	pattern.class = p.segments(start, start+dot)
+	wildcard := strings.IndexByte(class, '*')
+	switch {
+	case pattern.subtypes && wildcard >= 0:
+		p.fail(start+wildcard, "+ stands for the subtypes of one class: write its name without *")
+	case pattern.subtypes:
+		class = strings.TrimSuffix(class, "+")
+	}
+	pattern.class = p.segments(start, start+len(class))
+	if wildcard < 0 {
+		pattern.learned = newLearned()
+	}
+	if pattern.subtypes && method == "**" {
+		pattern.method = "*"
+		return
+	}
 	pattern.method = p.methodName(start+dot+1, end)
 }
 

@@ -1,7 +1,9 @@
 // Package pattern selects methods: by patterns, sets of patterns, and sequences of the
 // methods below which a probe acts.
 //
-//	Pattern = [ "!" ] Class "." Method [ "(" [ Params ] ")" ] [ ":" Type ] .
+//	Pattern = [ "!" ] ( Methods | Methods " calls " Named ) .
+//	Methods = Named | "@" Class .
+//	Named   = Class [ "+" ] "." Method [ "(" [ Params ] ")" ] [ ":" Type ] .
 //	Class   = Segment { ( "." | "$" ) Segment } .
 //	Segment = "**" | name, in which "*" stands for any run of letters .
 //	Method  = name, in which "*" stands for any run of letters
@@ -29,6 +31,18 @@
 // matches them, too. Without a parameter list any parameters match; ".." at its end
 // stands for the remaining ones. In a type a bare "*" is any type, including primitives
 // and arrays.
+//
+// Some patterns select methods by more than their names. They match nothing until classes are
+// shown to them with Learn.
+//
+//   - java.sql.Statement.execute* names a class without wildcards. Methods that have no code
+//     there stand for their implementations in all subtypes, others for themselves.
+//   - java.util.Map+.get is get in Map and in all subtypes of Map.
+//   - @com.acme.Timed is every method that carries the annotation, and every method, without
+//     constructors, of the classes that carry it. A method without code stands for its
+//     implementations.
+//   - com.acme.** calls java.net.Socket.connect is every method of com.acme.** that contains
+//     such a call.
 package pattern
 
 import (
@@ -42,18 +56,24 @@ import (
 	"github.com/sonde-jvm/sonde/classfile/descriptor"
 )
 
-// Pattern selects methods by class, name, parameters and result. It is immutable, and
+// Pattern selects methods by class, name, parameters and result, and perhaps by more than
+// names. But for what it has learned it is immutable. It is safe for concurrent use, and
 // matching does not allocate.
 type Pattern struct {
-	text    string
-	exclude bool
-	class   []segment
-	method  string // a glob
+	text     string
+	exclude  bool
+	class    []segment
+	subtypes bool   // and its subtypes
+	method   string // a glob
 
 	hasParams bool
 	params    []typePattern
 	rest      bool         // the parameter list ends in ".."
 	result    *typePattern // nil: any
+
+	annotation      []segment // the methods are those that carry it
+	callers, called *Pattern  // the methods are those of callers that call a method of called
+	learned         *learned  // nil if names are enough, whatever classes contain
 }
 
 // String returns the pattern as it was written, without blanks.
@@ -65,10 +85,15 @@ func (p *Pattern) Excludes() bool { return p.exclude }
 // MatchClass reports whether the pattern can match a method of the class with
 // this internal name, such as com/acme/Order$Item.
 func (p *Pattern) MatchClass(internalName string) bool {
-	return matchName(p.class, internalName)
+	return p.namesClass(internalName) && !p.subtypes || p.learned != nil && p.learned.hasClass(internalName)
 }
 
-// MatchMethod reports whether the pattern matches a method of this name and
+// namesClass reports whether the pattern names a class.
+func (p *Pattern) namesClass(internalName string) bool {
+	return p.class != nil && matchName(p.class, internalName)
+}
+
+// MatchMethod reports whether the pattern names a method of this name and
 // descriptor, whatever its class.
 func (p *Pattern) MatchMethod(name, desc string) bool {
 	if !matchGlob(p.method, name) {
@@ -89,12 +114,12 @@ func (p *Pattern) MatchMethod(name, desc string) bool {
 
 // Match reports whether the pattern matches a method.
 func (p *Pattern) Match(m classfile.MethodRef) bool {
-	return p.MatchClass(m.Class) && p.MatchMethod(m.Name, m.Descriptor)
+	return p.namesClass(m.Class) && !p.subtypes && p.MatchMethod(m.Name, m.Descriptor) || p.learned != nil && p.learned.hasMethod(m)
 }
 
-// anyMethod reports whether the pattern matches every method of a class.
+// anyMethod reports whether the pattern matches every method of the classes that it names.
 func (p *Pattern) anyMethod() bool {
-	return p.method == "*" && p.result == nil && (!p.hasParams || p.rest && len(p.params) == 0)
+	return p.class != nil && !p.subtypes && p.method == "*" && p.result == nil && (!p.hasParams || p.rest && len(p.params) == 0)
 }
 
 func (p *Pattern) matchParams(m descriptor.Method) bool {
@@ -212,11 +237,14 @@ func NewSet(patterns ...*Pattern) (*Set, error) {
 // Includes returns the patterns without the exclusions.
 func (s *Set) Includes() []*Pattern { return s.include }
 
+// Patterns returns all patterns, exclusions last.
+func (s *Set) Patterns() []*Pattern { return slices.Concat(s.include, s.exclude) }
+
 // MatchClass reports whether the set can contain a method of the class. It is a cheap
 // check before a class is read.
 func (s *Set) MatchClass(internalName string) bool {
 	matches := func(p *Pattern) bool { return p.MatchClass(internalName) }
-	excludes := func(p *Pattern) bool { return p.anyMethod() && matches(p) }
+	excludes := func(p *Pattern) bool { return p.anyMethod() && p.namesClass(internalName) }
 	return slices.ContainsFunc(s.include, matches) && !slices.ContainsFunc(s.exclude, excludes)
 }
 
@@ -224,19 +252,6 @@ func (s *Set) MatchClass(internalName string) bool {
 func (s *Set) Match(m classfile.MethodRef) bool {
 	matches := func(p *Pattern) bool { return p.Match(m) }
 	return slices.ContainsFunc(s.include, matches) && !slices.ContainsFunc(s.exclude, matches)
-}
-
-// IsNear reports whether a pattern that matches no class may have meant this one: its simple
-// name is one of the last two names of the pattern. The very last may be a method, or a
-// class without a method.
-func (p *Pattern) IsNear(class string) bool {
-	isSeparator := func(r rune) bool { return r == '.' || r == '$' || r == '/' }
-	text, _, _ := strings.Cut(p.String(), "(")
-	text, _, _ = strings.Cut(text, ":")
-	names := strings.FieldsFunc(text, isSeparator)
-	simple := class[strings.LastIndexFunc(class, isSeparator)+1:]
-	last := len(names) - 1
-	return last >= 0 && names[last] == simple || last > 0 && strings.EqualFold(names[last-1], simple)
 }
 
 // Error is an error in a pattern or a sequence, with its place.

@@ -73,6 +73,7 @@ func Compile(c *Classes, r *Request, positions *Positions, flags arena.Flags) (*
 	if len(p.Probes) == 0 {
 		return p, nil
 	}
+	pattern.LearnAll(c.Universe, p.shown)
 	var found []match
 	for class := range c.All() {
 		found = append(found, p.find(class)...)
@@ -111,21 +112,57 @@ func (p *Plan) find(class *universe.Class) (found []match) {
 		return nil
 	}
 	for _, m := range p.classes.Methods(class) {
-		one := match{Method: m, masks: p.Positions.match(m.MethodRef)}
 		for _, n := range p.namers {
 			p.note(n, m)
 		}
-		for _, probe := range p.Probes {
-			if probe.methods.Match(m.MethodRef) {
-				one.probes = append(one.probes, probe)
-			}
+		if one := p.match(m); !one.isEmpty() {
+			found = append(found, one)
+			p.Hooked[m.MethodRef] = true
 		}
-		for _, t := range p.tags {
-			if t.methods.Match(m.MethodRef) {
-				one.tags = append(one.tags, t)
-			}
+	}
+	return found
+}
+
+// match returns what names a method.
+func (p *Plan) match(m universe.Method) match {
+	one := match{Method: m, masks: p.Positions.match(m.MethodRef)}
+	for _, probe := range p.Probes {
+		if probe.methods.Match(m.MethodRef) {
+			one.probes = append(one.probes, probe)
 		}
-		if len(one.probes) > 0 || len(one.tags) > 0 || !one.masks.none() {
+	}
+	for _, t := range p.tags {
+		if t.methods.Match(m.MethodRef) {
+			one.tags = append(one.tags, t)
+		}
+	}
+	return one
+}
+
+func (m *match) isEmpty() bool { return len(m.probes) == 0 && len(m.tags) == 0 && m.masks.none() }
+
+// findMore returns the methods of known classes that the set names since a class has loaded.
+func (p *Plan) findMore(loaded *universe.Class) (found []match) {
+	pattern.LearnAll(p.classes.Universe, p.shown)
+	for class := range p.classes.All() {
+		opened := p.classes.Open(class)
+		if class == loaded || !p.MatchClass(class.Name) || p.Excluded(class.Name) != nil || opened == nil || class.Reason != "" || opened.Check() != nil {
+			continue
+		}
+		for _, m := range p.classes.Methods(class) {
+			one, name := p.match(m), m.String()
+			one.probes = slices.DeleteFunc(one.probes, func(probe *Probe) bool { return p.sum(&probe.namer).taken[name] })
+			one.tags = slices.DeleteFunc(one.tags, func(t *tagRequest) bool { return p.sum(&t.namer).taken[name] })
+			anchor := instrument.Spot{MethodRef: m.MethodRef, Key: anchorKey}
+			if s := p.Spots[anchor.FullName()]; s != nil && (masks{s.First, s.Below, s.Direct}) == one.masks {
+				one.masks = masks{}
+			}
+			if one.isEmpty() {
+				continue
+			}
+			for _, n := range p.namers {
+				p.note(n, m)
+			}
 			found = append(found, one)
 			p.Hooked[m.MethodRef] = true
 		}
@@ -173,9 +210,15 @@ func (p *Plan) leaveClass(class *universe.Class) {
 	}
 }
 
-// Load adds the spots of a class that has loaded and returns them.
+// Load adds the spots of a class that has loaded and returns them. There are spots in other
+// classes, too, if it shows that methods of theirs implement one that the set names.
 func (p *Plan) Load(class *universe.Class) (made []*Spot) {
-	for _, m := range p.find(class) {
+	isMore := pattern.LearnLoaded(p.classes.Universe, class, p.shown)
+	found := p.find(class)
+	if isMore {
+		found = append(found, p.findMore(class)...)
+	}
+	for _, m := range found {
 		made = append(made, p.add(m)...)
 	}
 	return made

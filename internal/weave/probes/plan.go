@@ -23,7 +23,8 @@ type Plan struct {
 	Spots     map[string]*Spot // by full name
 
 	classes *Classes
-	flags   arena.Flags // added to hooks that time calls
+	shown   []*pattern.Pattern // the patterns to which classes are shown
+	flags   arena.Flags        // added to hooks that time calls
 	bridges map[string]bool
 	Hooked  map[classfile.MethodRef]bool // methods that have a spot
 	Relied  map[classfile.MethodRef]bool // methods that conditions call
@@ -114,6 +115,8 @@ func (p *Plan) sum(n *namer) *summary {
 
 func newPlan(c *Classes, r *Request, p *Positions, flags arena.Flags) *Plan {
 	return &Plan{
+		// Elements may be those of another set with the same sequence.
+		shown:   slices.Concat(r.learners, p.learners()),
 		Request: r, Positions: p, Spots: make(map[string]*Spot), classes: c, flags: flags, bridges: make(map[string]bool),
 		Hooked: make(map[classfile.MethodRef]bool), Relied: make(map[classfile.MethodRef]bool),
 		sums: make(map[string]*summary), spared: make(map[string]bool),

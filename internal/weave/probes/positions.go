@@ -168,6 +168,18 @@ func (p *Positions) match(method classfile.MethodRef) (m masks) {
 	return m
 }
 
+// learners returns the patterns of elements that depend on what classes contain.
+func (p *Positions) learners() (all []*pattern.Pattern) {
+	for _, r := range p.runs {
+		for _, e := range r.elements {
+			if e.Pattern.Learns() {
+				all = append(all, e.Pattern)
+			}
+		}
+	}
+	return all
+}
+
 // used returns the positions that are in use.
 func (p *Positions) used() (all uint32) {
 	for _, r := range p.runs {

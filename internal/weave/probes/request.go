@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/internal/classes/universe"
 	"github.com/sonde-jvm/sonde/internal/spec/expr"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
@@ -28,6 +29,7 @@ type Request struct {
 	Sequences []*pattern.Sequence
 	Numbers   map[string]int32   // of tags
 	patterns  []*pattern.Pattern // all patterns that name methods, without exclusions
+	learners  []*pattern.Pattern // all patterns that depend on what classes contain
 }
 
 // A namer is the part of a probe or a tag that names methods.
@@ -199,13 +201,46 @@ func (r *Request) gatherPatterns() {
 	}
 	for _, n := range r.namers {
 		r.patterns = append(r.patterns, n.methods.Includes()...)
+		r.learners = append(r.learners, n.methods.Patterns()...)
 		for _, element := range n.elements() {
 			r.patterns = append(r.patterns, element)
+			r.learners = append(r.learners, element)
+		}
+	}
+	r.learners = slices.DeleteFunc(r.learners, func(p *pattern.Pattern) bool { return !p.Learns() })
+}
+
+// NeedsTypes reports whether a pattern selects methods by type or annotation, so that all
+// classes have to be read.
+func (r *Request) NeedsTypes() bool {
+	return slices.ContainsFunc(r.learners, (*pattern.Pattern).NeedsTypes)
+}
+
+// ReadsClass reports whether a class has to be read to know which of its methods the set names.
+func (r *Request) ReadsClass(class string) bool {
+	return slices.ContainsFunc(r.patterns, func(p *pattern.Pattern) bool { return p.ReadsClass(class) })
+}
+
+// Bounds yields a prefix and a suffix for each pattern: see [pattern.Pattern.ClassBounds].
+func (r *Request) Bounds() iter.Seq2[string, string] {
+	return func(yield func(prefix, suffix string) bool) {
+		for _, p := range r.patterns {
+			if !yield(p.ClassBounds()) {
+				return
+			}
 		}
 	}
 }
 
-// MatchClass reports whether a class may have a method that the set names.
+// Resolve finds out which named methods have no code, as far as their classes are known, and so
+// stand for their implementations.
+func (r *Request) Resolve(u *universe.Universe) { pattern.ResolveAll(u, r.learners) }
+
+// Learn shows the known classes to the patterns. MatchClass answers for these classes then.
+func (r *Request) Learn(u *universe.Universe) { pattern.LearnAll(u, r.learners) }
+
+// MatchClass reports whether a class may have a method that the set names. For patterns that
+// select by type it answers for the classes that Learn has shown.
 func (r *Request) MatchClass(class string) bool {
 	return slices.ContainsFunc(r.patterns, func(p *pattern.Pattern) bool { return p.MatchClass(class) })
 }

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/sonde-jvm/sonde/agent"
+	"github.com/sonde-jvm/sonde/internal/classes/jimage"
 	"github.com/sonde-jvm/sonde/internal/classes/universe"
 	"github.com/sonde-jvm/sonde/internal/spec/expr"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
@@ -82,6 +83,7 @@ func Plan(ctx context.Context, paths []string, set *probeset.Set, s Settings) (*
 	if err != nil {
 		return nil, err
 	}
+	resolveInJDK(request, s.Image)
 	in, err := readInputs(ctx, paths, request)
 	if err != nil {
 		return nil, err
@@ -120,6 +122,13 @@ func Plan(ctx context.Context, paths []string, set *probeset.Set, s Settings) (*
 	p.Woven = weaver.Weavings()
 	slices.SortStableFunc(p.Classes, func(a, b Fate) int { return strings.Compare(a.Class, b.Class) })
 	return p, nil
+}
+
+// resolveInJDK finds out which methods of the JDK that a request names have no code.
+func resolveInJDK(request *probes.Request, image string) {
+	library := jimage.OpenLibrary(image)
+	defer func() { _ = library.Close() }()
+	request.Resolve(universe.New(library))
 }
 
 // obstacle returns why a class gets no hooks in advance, or "".

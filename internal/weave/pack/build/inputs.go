@@ -10,6 +10,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/classes/archive"
+	"github.com/sonde-jvm/sonde/internal/classes/universe"
 	"github.com/sonde-jvm/sonde/internal/weave/pack"
 	"github.com/sonde-jvm/sonde/internal/weave/probes"
 )
@@ -45,7 +46,25 @@ type place struct {
 	loader uint32
 }
 
+// readInputs reads the classes that a request needs. It reads them again if a class that the request
+// names has shown that it needs all.
 func readInputs(ctx context.Context, paths []string, request *probes.Request) (*inputs, error) {
+	isByType := request.NeedsTypes()
+	in, err := readOnce(ctx, paths, request)
+	if err != nil || isByType {
+		return in, err
+	}
+	classes := make([]universe.Loaded, len(in.classes))
+	for i, c := range in.classes {
+		classes[i] = universe.Loaded{Name: c.name, Loader: c.loader, File: c.file}
+	}
+	if request.Learn(universe.Of(nil, classes)); request.NeedsTypes() {
+		return readOnce(ctx, paths, request)
+	}
+	return in, nil
+}
+
+func readOnce(ctx context.Context, paths []string, request *probes.Request) (*inputs, error) {
 	in := &inputs{request: request, met: make(map[form]bool), loaders: make(map[string]uint32), taken: make(map[place]bool)}
 	for _, path := range paths {
 		kind, err := archive.Detect(path)
@@ -91,7 +110,7 @@ func (in *inputs) add(path string, kind archive.Kind, e archive.Entry) {
 		}
 		return
 	}
-	if !in.request.NeedsAll() && !in.request.MatchClass(name) {
+	if !in.request.NeedsAll() && !in.request.NeedsTypes() && !in.request.ReadsClass(name) {
 		return
 	}
 	one := form{name, sha256.Sum256(e.Data)}
