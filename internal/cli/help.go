@@ -84,6 +84,22 @@ A * stands for any letters in one name, ** for any number of names. The last nam
 method: com.acme.Order alone is a class, and com.acme.Order.** is every method of it and of its
 nested classes.
 
+Methods can also be selected by what they are, in all loaded classes and in those that load later:
+
+  java.sql.Statement.execute*          a method without code, in a class named without * before
+                                       its method: all its implementations. A method that has
+                                       code stands for itself
+  java.util.Map+.get                   get of Map, and of all classes and interfaces below it
+  @com.acme.Timed                      methods that carry the annotation, and all methods but
+                                       constructors of classes that carry it; @**.Timed works
+  com.acme.** calls java.net.Socket.connect
+                                       methods that contain such a call; any pattern can be on
+                                       the left
+
+An interface is also implemented by lambdas: their bodies are selected, and methods that a
+reference such as this::handle names, if they are in the same class. Sonde reads all loaded classes
+for such a pattern, which takes some seconds in a large program.
+
 Other spellings mean the same: com.acme.Order#pay, com.acme.Order::pay, com.acme.Order::new (its
 constructors), com/acme/Order.pay.
 

@@ -141,7 +141,7 @@ func (r *run) bare(methods []classfile.MethodRef) []classfile.MethodRef {
 }
 
 func (r *run) loading(class string, file []byte) session.Request {
-	isMore := r.learnLoading(class, file)
+	others := r.learnLoading(class, file)
 	if r.skip.class(class) && !r.patterns.MatchClass(class) {
 		return session.Request{}
 	}
@@ -157,8 +157,8 @@ func (r *run) loading(class string, file []byte) session.Request {
 		r.roots[m] = true
 		request.Hooks = append(request.Hooks, r.hook(m))
 	}
-	if isMore { // methods of other classes implement one of this class
-		for _, m := range r.graph.Find(r.patterns.Match) {
+	for _, other := range others { // their methods may implement one of this class
+		for _, m := range r.graph.FindIn(other, r.patterns.Match) {
 			if !r.roots[m] {
 				r.roots[m] = true
 				r.pending = append(r.pending, m)
@@ -472,20 +472,20 @@ func (r *run) learn(ctx context.Context) (read []session.LoadedClass, err error)
 	return read, nil
 }
 
-// learnLoading shows a class that is loading to the patterns. It reports whether they match more than
-// before in other classes.
-func (r *run) learnLoading(class string, file []byte) bool {
+// learnLoading shows a class that is loading to the patterns. It returns other classes with methods that
+// they match.
+func (r *run) learnLoading(class string, file []byte) (others []string) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	if r.types == nil {
-		return false
+		return nil
 	}
-	learners := r.learners()
-	isMore := pattern.LearnLoaded(r.types, r.types.Load(class, file), learners)
-	if isMore {
-		pattern.LearnAll(r.types, learners)
+	for c := range pattern.LearnLoaded(r.types, r.types.Load(class, file), r.learners()) {
+		if c.Name != class && r.patterns.MatchClass(c.Name) {
+			others = append(others, c.Name)
+		}
 	}
-	return isMore
+	return others
 }
 
 // mirror reads the loaded classes that are followed, and their supertypes.

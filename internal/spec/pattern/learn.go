@@ -1,25 +1,14 @@
 package pattern
 
 import (
-	"encoding/binary"
 	"iter"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/sonde-jvm/sonde/classfile"
-	"github.com/sonde-jvm/sonde/classfile/opcode"
 	"github.com/sonde-jvm/sonde/internal/classes/universe"
 )
-
-// Types is what patterns have to know about other classes than the one they are shown.
-type Types interface {
-	// Above returns the internal names of a class and of all its superclasses and interfaces,
-	// as far as they are known. The class itself is the first.
-	Above(class string) []string
-	// Open returns a class by its internal name; nil if it is not known.
-	Open(class string) *classfile.Class
-}
 
 // learned is what classes have shown to a pattern that selects methods by more than their names.
 type learned struct {
@@ -92,7 +81,8 @@ func (l *learned) openAbove(above []string) (members map[string]bool) {
 	return members
 }
 
-// Learns reports whether what the pattern matches depends on what Learn shows to it.
+// Learns reports whether what the pattern matches depends on the classes that LearnAll and LearnLoaded
+// show to it.
 func (p *Pattern) Learns() bool { return p.learned != nil }
 
 // MayNeedTypes reports whether the pattern needs types, or names a class without wildcards, so that
@@ -106,8 +96,8 @@ func (p *Pattern) MayNeedTypes() bool {
 
 // NeedsTypes reports whether the pattern selects methods by the types of their classes or by
 // annotations, so that it can match methods of every class. A pattern that names a method
-// without wildcards in the class needs types as soon as Resolve or Learn has found that the
-// method has no code.
+// without wildcards in the class needs types as soon as its class has shown that the method has
+// no code.
 func (p *Pattern) NeedsTypes() bool {
 	switch {
 	case p.called != nil:
@@ -153,21 +143,20 @@ func (p *Pattern) Lack() string {
 	return "no loaded class implements " + text
 }
 
-// Resolve finds out whether the method that the pattern names has no code, if its class is
-// known. It reports whether that is new.
-func (p *Pattern) Resolve(types Types) (more bool) {
-	if p.called != nil {
-		return p.callers.Resolve(types)
-	}
-	if p.learned == nil || p.annotation != nil || p.subtypes {
-		return false
-	}
-	for name := range p.classNames() {
-		if class := types.Open(name); class != nil {
-			return p.learnOpen(class, types)
+// resolve finds out whether the method that the pattern names has no code, if its class is
+// known.
+func (p *Pattern) resolve(types *universe.Types) {
+	switch {
+	case p.called != nil:
+		p.callers.resolve(types)
+	case p.learned == nil || p.annotation != nil || p.subtypes:
+	default:
+		for name := range p.classNames() {
+			if class := types.Open(name); class != nil {
+				p.learnOpen(show(class, types))
+			}
 		}
 	}
-	return false
 }
 
 // IsKnown reports whether the class that the pattern names is in a universe or its library.
@@ -201,39 +190,40 @@ func (p *Pattern) classNames() iter.Seq[string] {
 	}
 }
 
-// Learn shows a class to the pattern. Match and MatchClass answer for the classes that were
-// shown. It reports whether the pattern may match more than before in other classes: then they
-// have to be shown again.
-func (p *Pattern) Learn(class *classfile.Class, types Types) (more bool) {
+// learn shows a class to the pattern. It reports whether the pattern may match more than before in other
+// classes: then they have to be shown again.
+func (p *Pattern) learn(s *shown) (more bool) {
 	if p.learned == nil {
 		return false
 	}
-	name := class.Name()
 	switch {
 	case p.called != nil:
-		more = p.callers.Learn(class, types)
-		p.learnCalls(class, types)
+		more = p.callers.learn(s)
+		p.learnCalls(s)
 		return more
 	case p.annotation != nil:
-		more = p.learnAnnotated(class)
+		more = p.learnAnnotated(s)
 	case p.subtypes:
-		if slices.ContainsFunc(types.Above(name), p.namesClass) {
-			for m, member := range methodsOf(class) {
-				if p.MatchMethod(m.Name, m.Descriptor) && hasCode(class, member) {
-					p.learned.add(m)
+		if slices.ContainsFunc(s.above, p.namesClass) {
+			for i := range s.methods() {
+				if m := &s.methods()[i]; m.hasCode && p.MatchMethod(m.Name, m.Descriptor) {
+					p.learned.add(m.MethodRef)
 				}
 			}
 		}
-		return false
-	case p.namesClass(name):
-		more = p.learnOpen(class, types)
+	case p.namesClass(s.name):
+		more = p.learnOpen(s)
 	}
-	return p.learnImplementations(class, types) || more
+	if p.subtypes || p.learned.hasOpen() {
+		p.learnLambdas(s)
+		more = p.learnImplementations(s) || more
+	}
+	return more
 }
 
-// LearnSupers shows a class whose file is not known. All that can be said is that it may have
+// learnSupers shows a class whose file is not known. All that can be said is that it may have
 // methods that the pattern matches.
-func (p *Pattern) LearnSupers(name string, supers []string, types Types) {
+func (p *Pattern) learnSupers(name string, supers []string, types *universe.Types) {
 	if p.called != nil || p.learned == nil {
 		return
 	}
@@ -248,94 +238,64 @@ func (p *Pattern) LearnSupers(name string, supers []string, types Types) {
 	}
 }
 
-// methodsOf yields the methods of a class.
-func methodsOf(class *classfile.Class) iter.Seq2[classfile.MethodRef, *classfile.Member] {
-	return func(yield func(classfile.MethodRef, *classfile.Member) bool) {
-		own := class.Name()
-		for i := range class.Methods {
-			member := &class.Methods[i]
-			name, descriptor, err := class.MemberName(member)
-			if err != nil {
-				continue // the JVM does not load it
-			}
-			if !yield(classfile.MethodRef{Class: own, Name: string(name), Descriptor: string(descriptor)}, member) {
-				return
-			}
-		}
-	}
-}
-
-func hasCode(class *classfile.Class, member *classfile.Member) bool {
-	return class.Find(member.Attributes, classfile.KindCode) != nil
-}
-
-const object = "java/lang/Object"
-
 // learnOpen finds the methods without code of the class that the pattern names. If the class
 // declares no method that matches, those that it inherits count.
-func (p *Pattern) learnOpen(class *classfile.Class, types Types) (more bool) {
-	name := class.Name()
-	if !class.Access.Has(classfile.AccAbstract) {
+func (p *Pattern) learnOpen(s *shown) (more bool) {
+	if !s.class.Access.Has(classfile.AccAbstract) {
 		return false
 	}
 	isDeclared := false
-	add := func(class *classfile.Class) {
-		for m, member := range methodsOf(class) {
+	add := func(from *shown) {
+		for i := range from.methods() {
+			m := &from.methods()[i]
 			if !p.MatchMethod(m.Name, m.Descriptor) {
 				continue
 			}
 			isDeclared = true
-			if member.Access.Has(classfile.AccAbstract) {
-				more = p.learned.addOpen(name, m.Member()) || more
+			if m.member.Access.Has(classfile.AccAbstract) {
+				more = p.learned.addOpen(s.name, m.key) || more
 			}
 		}
 	}
-	if add(class); isDeclared {
+	if add(s); isDeclared {
 		return more
 	}
-	for _, above := range types.Above(name) {
-		if above == name || above == object {
-			continue
-		}
-		if parsed := types.Open(above); parsed != nil {
-			add(parsed)
+	for _, above := range s.above[1:] {
+		if opened := s.types.Open(above); opened != nil && above != object {
+			add(show(opened, s.types))
 		}
 	}
 	return more
 }
 
 // learnImplementations selects the methods of a class that implement methods without code.
-func (p *Pattern) learnImplementations(class *classfile.Class, types Types) (more bool) {
-	if !p.learned.hasOpen() {
-		return false
-	}
-	name := class.Name()
-	above := types.Above(name)
-	wanted := p.learned.openAbove(slices.DeleteFunc(slices.Clone(above), func(other string) bool { return other == name }))
+func (p *Pattern) learnImplementations(s *shown) (more bool) {
+	wanted := p.learned.openAbove(s.above[1:])
 	if len(wanted) == 0 {
 		return false
 	}
-	for m, member := range methodsOf(class) {
-		if !wanted[m.Member()] || member.Access.Has(classfile.AccStatic) {
+	for i := range s.methods() {
+		m := &s.methods()[i]
+		if !wanted[m.key] || m.member.Access.Has(classfile.AccStatic) {
 			continue
 		}
-		delete(wanted, m.Member())
+		delete(wanted, m.key)
 		switch {
-		case !hasCode(class, member):
-		case member.Access.Has(classfile.AccBridge):
-			if called, ok := bridged(class, member, m.Name); ok {
+		case !m.hasCode:
+		case m.member.Access.Has(classfile.AccBridge):
+			if called, ok := s.bridged(m); ok {
 				isNew := p.learned.add(called)
-				more = more || isNew && called.Class != name
+				more = more || isNew && called.Class != s.name
 			}
 		default:
-			p.learned.add(m)
+			p.learned.add(m.MethodRef)
 		}
 	}
-	if class.Access.Has(classfile.AccInterface) {
+	if s.class.Access.Has(classfile.AccInterface) {
 		return more
 	}
-	for member := range wanted {
-		more = p.learnInherited(class, member, types) || more
+	for key := range wanted {
+		more = p.learnInherited(s, key) || more
 	}
 	return more
 }
@@ -344,50 +304,67 @@ func (p *Pattern) learnImplementations(class *classfile.Class, types Types) (mor
 const mostSupers = 100
 
 // learnInherited selects the method by which a superclass implements what a class promises.
-func (p *Pattern) learnInherited(class *classfile.Class, member string, types Types) (more bool) {
+func (p *Pattern) learnInherited(s *shown, key string) (more bool) {
+	class := s.class
 	for range mostSupers {
 		super := class.SuperName()
 		if super == "" || super == object {
 			return false
 		}
-		if class = types.Open(super); class == nil {
+		if class = s.types.Open(super); class == nil {
 			return false
 		}
-		for m, found := range methodsOf(class) {
-			if m.Member() == member && hasCode(class, found) && !found.Access.Has(classfile.AccStatic) {
-				return !found.Access.Has(classfile.AccBridge) && p.learned.add(m)
-			}
+		name, descriptor, _ := strings.Cut(key, "(")
+		found := class.Method(name, "("+descriptor)
+		if found != nil && hasCode(class, found) && !found.Access.Has(classfile.AccStatic) {
+			m := classfile.MethodRef{Class: super, Name: name, Descriptor: "(" + descriptor}
+			return !found.Access.Has(classfile.AccBridge) && p.learned.add(m)
 		}
 	}
 	return false
 }
 
-// bridged returns the method of the same name that a bridge calls.
-func bridged(class *classfile.Class, member *classfile.Member, name string) (called classfile.MethodRef, ok bool) {
-	for index := range callsOf(class, member) {
-		owner, method, descriptor, err := class.Pool.Member(index)
-		if err == nil && string(method) == name {
-			return classfile.MethodRef{Class: string(owner), Name: name, Descriptor: string(descriptor)}, true
+// learnLambdas selects the methods of a class that are the bodies of lambdas, or that method references
+// of the same class name, if those implement a method that the pattern stands for. The JVM makes classes
+// for them, which cannot have hooks.
+func (p *Pattern) learnLambdas(s *shown) {
+	for _, l := range s.lambdas() {
+		above := s.types.Above(l.made)
+		isMeant := p.learned.openAbove(above)[l.name+l.descriptor] ||
+			p.subtypes && slices.ContainsFunc(above, p.namesClass) && p.MatchMethod(l.name, l.descriptor)
+		if isMeant {
+			p.learned.add(l.body)
 		}
 	}
-	return called, false
 }
 
 // learnAnnotated selects the methods that carry the annotation, and those of a class that carries it.
-func (p *Pattern) learnAnnotated(class *classfile.Class) (more bool) {
-	isClass := p.isAnnotated(class, class.Attributes)
-	for m, member := range methodsOf(class) {
-		isMade := member.Access.Has(classfile.AccSynthetic) || member.Access.Has(classfile.AccBridge)
-		isPlain := !isMade && !strings.HasPrefix(m.Name, "<")
+func (p *Pattern) learnAnnotated(s *shown) (more bool) {
+	isClass := slices.ContainsFunc(s.annotations(), p.isAnnotation)
+	for i := range s.methods() {
+		m := &s.methods()[i]
+		isMade := m.member.Access.Has(classfile.AccSynthetic) || m.member.Access.Has(classfile.AccBridge)
+		isSelected := isClass && !strings.HasPrefix(m.Name, "<") || slices.ContainsFunc(m.annotations, p.isAnnotation)
 		switch {
-		case isMade, !(isClass && isPlain) && !p.isAnnotated(class, member.Attributes):
-		case member.Access.Has(classfile.AccAbstract):
-			more = p.learned.addOpen(m.Class, m.Member()) || more
-		case hasCode(class, member):
-			p.learned.add(m)
+		case isMade || !isSelected:
+		case m.member.Access.Has(classfile.AccAbstract):
+			more = p.learned.addOpen(s.name, m.key) || more
+		case m.hasCode:
+			p.learned.add(m.MethodRef)
 		}
 	}
 	return more
+}
+
+// isAnnotation reports whether the pattern names an annotation. It notes similar names.
+func (p *Pattern) isAnnotation(name string) bool {
+	if matchName(p.annotation, name) {
+		return true
+	}
+	if isSimilar(simpleName(name), p.annotation[len(p.annotation)-1].glob) {
+		p.learned.noteNear(name)
+	}
+	return false
 }
 
 // noteNear keeps the name of something that does not match but is similar to what is looked for.
@@ -399,114 +376,55 @@ func (l *learned) noteNear(name string) {
 	}
 }
 
-func (p *Pattern) isAnnotated(class *classfile.Class, attributes []classfile.Attribute) bool {
-	for _, kind := range []classfile.Kind{classfile.KindRuntimeVisibleAnnotations, classfile.KindRuntimeInvisibleAnnotations} {
-		attribute := class.Find(attributes, kind)
-		if attribute == nil {
+// learnCalls selects the methods that contain a call. The class in a call may be a subtype of the one that has
+// the method.
+func (p *Pattern) learnCalls(s *shown) {
+	called := p.called
+	wanted := make(map[uint16]bool)
+	for i := range s.references() {
+		r := &s.references()[i]
+		if !called.MatchMethod(r.Name, r.Descriptor) {
 			continue
 		}
-		contents, err := class.Decode(*attribute)
-		list, is := contents.(classfile.Annotations)
-		if err != nil || !is {
-			continue
-		}
-		for i := range list {
-			descriptor, err := class.Pool.Utf8(list[i].Type)
-			if err != nil || len(descriptor) < 3 || descriptor[0] != 'L' {
-				continue
-			}
-			name := string(descriptor[1 : len(descriptor)-1])
-			if matchName(p.annotation, name) {
-				return true
-			}
-			if isSimilar(simpleName(name), p.annotation[len(p.annotation)-1].glob) {
-				p.learned.noteNear(name)
-			}
+		switch {
+		case called.namesClass(r.Class),
+			called.learned != nil && slices.ContainsFunc(s.types.Above(r.Class), called.namesClass): // it names one class
+			wanted[r.index] = true
+		case isSimilar(simpleName(r.Class), called.class[len(called.class)-1].glob):
+			p.learned.noteNear(r.Class + "." + r.Name)
 		}
 	}
-	return false
-}
-
-// learnCalls selects the methods that contain a call.
-func (p *Pattern) learnCalls(class *classfile.Class, types Types) {
-	wanted := p.called.entries(class, types, p.learned)
 	if len(wanted) == 0 {
 		return
 	}
-	for m, member := range methodsOf(class) {
-		if !p.callers.Match(m) {
+	for i := range s.methods() {
+		m := &s.methods()[i]
+		if !m.hasCode || !p.callers.Match(m.MethodRef) {
 			continue
 		}
-		for index := range callsOf(class, member) {
+		for index := range callsOf(s.class, m.member) {
 			if wanted[index] {
-				p.learned.add(m)
+				p.learned.add(m.MethodRef)
 				break
 			}
 		}
 	}
 }
 
-// entries returns the entries of a constant pool that refer to methods which the pattern names.
-// The class in a reference may be a subtype of the one that has the method. Similar references that
-// the pattern does not name are noted in near.
-func (p *Pattern) entries(class *classfile.Class, types Types, near *learned) map[uint16]bool {
-	found := make(map[uint16]bool)
-	for i := range class.Pool.Len() {
-		index := uint16(i)
-		if tag := class.Pool.Tag(index); tag != classfile.TagMethodref && tag != classfile.TagInterfaceMethodref {
-			continue
-		}
-		owner, name, descriptor, err := class.Pool.Member(index)
-		if err != nil || !matchGlob(p.method, string(name)) || !p.MatchMethod(string(name), string(descriptor)) {
-			continue
-		}
-		isNamed := p.namesClass(string(owner))
-		if !isNamed && p.learned != nil { // it names one class
-			isNamed = slices.ContainsFunc(types.Above(string(owner)), p.namesClass)
-		}
-		if isNamed {
-			found[index] = true
-		} else if isSimilar(simpleName(string(owner)), p.class[len(p.class)-1].glob) {
-			near.noteNear(string(owner) + "." + string(name))
-		}
-	}
-	return found
-}
-
-// callsOf yields the constant pool indexes of the methods that a method calls.
-func callsOf(class *classfile.Class, member *classfile.Member) iter.Seq[uint16] {
-	return func(yield func(uint16) bool) {
-		code, err := class.Code(member.Attributes)
-		if err != nil || code == nil {
-			return
-		}
-		for at := 0; at < len(code.Bytes); {
-			length := opcode.LengthAt(code.Bytes, at)
-			if length == 0 || length > len(code.Bytes)-at {
-				return
-			}
-			if op := opcode.Op(code.Bytes[at]); op >= opcode.Invokevirtual && op <= opcode.Invokeinterface {
-				if !yield(binary.BigEndian.Uint16(code.Bytes[at+1:])) {
-					return
-				}
-			}
-			at += length
-		}
-	}
-}
-
-// ResolveAll resolves patterns with the classes of a universe and of its library.
+// ResolveAll finds out which methods that patterns name have no code, as far as their classes are in a universe
+// or its library.
 func ResolveAll(u *universe.Universe, patterns []*Pattern) {
 	types := u.Types(&universe.Class{})
 	for _, p := range patterns {
-		p.Resolve(types)
+		p.resolve(types)
 	}
 }
 
 // mostRounds bounds how often all classes are shown to patterns.
 const mostRounds = 5
 
-// LearnAll shows the classes of a universe to patterns. Only classes are opened on which a pattern depends.
+// LearnAll shows the classes of a universe to patterns. From then on, Match and MatchClass answer for these
+// classes. Only classes are opened on which a pattern depends.
 func LearnAll(u *universe.Universe, patterns []*Pattern) {
 	if !slices.ContainsFunc(patterns, (*Pattern).Learns) {
 		return
@@ -515,7 +433,7 @@ func LearnAll(u *universe.Universe, patterns []*Pattern) {
 	for range mostRounds {
 		more := false
 		for class := range u.All() {
-			more = LearnClass(u, class, patterns) || more
+			more = learnClass(u, class, patterns) || more
 		}
 		if !more {
 			return
@@ -523,31 +441,40 @@ func LearnAll(u *universe.Universe, patterns []*Pattern) {
 	}
 }
 
-// LearnLoaded is LearnClass for a class that has just loaded. If others below it are known, these have
-// been shown before all their supertypes were known.
-func LearnLoaded(u *universe.Universe, class *universe.Class, patterns []*Pattern) (more bool) {
-	more = LearnClass(u, class, patterns)
-	if !more && slices.ContainsFunc(patterns, (*Pattern).NeedsTypes) {
-		below, _ := u.Subtypes(class.Name)
-		more = len(below) > 0
+// LearnLoaded shows a class that has just loaded to patterns. It returns other classes in which they may match
+// more than before: those below it, which were shown before all their supertypes were known, or all.
+func LearnLoaded(u *universe.Universe, class *universe.Class, patterns []*Pattern) (others iter.Seq[*universe.Class]) {
+	more := learnClass(u, class, patterns)
+	var below []*universe.Class
+	if slices.ContainsFunc(patterns, (*Pattern).NeedsTypes) {
+		below, _ = u.Subtypes(class.Name)
 	}
-	return more
+	for _, c := range below {
+		more = learnClass(u, c, patterns) || more
+	}
+	if more {
+		LearnAll(u, patterns)
+		return u.All()
+	}
+	return slices.Values(below)
 }
 
-// LearnClass shows a class of a universe to patterns. It reports whether they may match more than
-// before in other classes: then these have to be shown again.
-func LearnClass(u *universe.Universe, class *universe.Class, patterns []*Pattern) (more bool) {
+// learnClass shows a class to patterns, and reports whether they may match more than before in others.
+func learnClass(u *universe.Universe, class *universe.Class, patterns []*Pattern) (more bool) {
 	reads := func(p *Pattern) bool { return p.Learns() && p.ReadsClass(class.Name) }
 	if !slices.ContainsFunc(patterns, reads) {
 		return false
 	}
 	types, opened := u.Types(class), u.Open(class)
-	for _, p := range patterns {
-		if opened != nil {
-			more = p.Learn(opened, types) || more
-		} else {
-			p.LearnSupers(class.Name, class.Supers, types)
+	if opened == nil {
+		for _, p := range patterns {
+			p.learnSupers(class.Name, class.Supers, types)
 		}
+		return false
+	}
+	s := show(opened, types)
+	for _, p := range patterns {
+		more = p.learn(s) || more
 	}
 	return more
 }

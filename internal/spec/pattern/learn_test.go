@@ -175,9 +175,7 @@ func TestLearnLoaded(t *testing.T) {
 		u := universe.Of(nil, zoo()[:tt.loaded])
 		pattern.LearnAll(u, set.Patterns())
 		for _, c := range zoo()[tt.loaded:] {
-			if pattern.LearnLoaded(u, u.Load(c.Name, c.File), set.Patterns()) {
-				pattern.LearnAll(u, set.Patterns())
-			}
+			pattern.LearnLoaded(u, u.Load(c.Name, c.File), set.Patterns())
 		}
 		if got, want := selected(u, set), selected(all, want); got != want || got == "" {
 			t.Errorf("%s with %d classes loaded before selects %q, want %q", tt.pattern, tt.loaded, got, want)
@@ -264,7 +262,7 @@ func TestParseTypes(t *testing.T) {
 		"a.*+.c":                        "+ stands for the subtypes of one class",
 		"@a.B(int)":                     "'(' cannot be part of a name",
 		"@":                             "a name is missing here",
-		"a.B.c calls @a.B":              "the class of the method is missing",
+		"a.B.c calls @a.B":              "a method is expected after calls",
 		"a.B.c calls":                   "a blank cannot be part of a name",
 		"a.B.c calls d.E.f calls g.H.i": "a blank cannot be part of a name",
 		"calls a.B.c":                   "a blank cannot be part of a name",

@@ -77,6 +77,9 @@ func (p *parser) pattern() *Pattern {
 	called := at + len(callsWord)
 	pattern.callers, pattern.called, pattern.learned = &Pattern{text: p.text[start:at]}, &Pattern{text: p.text[called:]}, newLearned()
 	p.methods(pattern.callers, start, at)
+	if strings.HasPrefix(p.text[called:], "@") {
+		p.fail(called, "a method is expected after calls, as in java.net.Socket.connect")
+	}
 	p.named(pattern.called, called, end)
 	return pattern
 }

@@ -8,6 +8,7 @@ package probes
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -141,10 +142,9 @@ func (p *Plan) match(m universe.Method) match {
 
 func (m *match) isEmpty() bool { return len(m.probes) == 0 && len(m.tags) == 0 && m.masks.none() }
 
-// findMore returns the methods of known classes that the set names since a class has loaded.
-func (p *Plan) findMore(loaded *universe.Class) (found []match) {
-	pattern.LearnAll(p.classes.Universe, p.shown)
-	for class := range p.classes.All() {
+// findMore returns the methods of known classes that the set names since another class has loaded.
+func (p *Plan) findMore(classes iter.Seq[*universe.Class], loaded *universe.Class) (found []match) {
+	for class := range classes {
 		opened := p.classes.Open(class)
 		if class == loaded || !p.MatchClass(class.Name) || p.Excluded(class.Name) != nil || opened == nil || class.Reason != "" || opened.Check() != nil {
 			continue
@@ -213,12 +213,8 @@ func (p *Plan) leaveClass(class *universe.Class) {
 // Load adds the spots of a class that has loaded and returns them. There are spots in other
 // classes, too, if it shows that methods of theirs implement one that the set names.
 func (p *Plan) Load(class *universe.Class) (made []*Spot) {
-	isMore := pattern.LearnLoaded(p.classes.Universe, class, p.shown)
-	found := p.find(class)
-	if isMore {
-		found = append(found, p.findMore(class)...)
-	}
-	for _, m := range found {
+	others := pattern.LearnLoaded(p.classes.Universe, class, p.shown)
+	for _, m := range append(p.find(class), p.findMore(others, class)...) {
 		made = append(made, p.add(m)...)
 	}
 	return made
