@@ -98,7 +98,7 @@ func checkTyped(t *testing.T, s *watchedShop) {
 	profiling := startSonde(t, "profile", s.pid, "--root", "typed.Main$Store.put", "--timing", "exact", "--no-settle", "--json")
 	s.do("run 5")
 	profiling.signal(t, syscall.SIGINT)
-	if code := profiling.end(t); code != exitOK || !strings.Contains(profiling.out.String(), "typed.Main$Memory.put") || !strings.Contains(profiling.out.String(), "typed.Main$Writer.put") {
+	if code := profiling.end(t); code != exitOK || !strings.Contains(profiling.out.String(), `"typed/Main$Memory","name":"put"`) || !strings.Contains(profiling.out.String(), `"typed/Main$Writer","name":"put"`) {
 		t.Errorf("profile: exit code %d: %s%s", code, profiling.out.String(), profiling.stderr.String())
 	}
 }

@@ -132,7 +132,7 @@ func TestNoMethod(t *testing.T) {
 		"desk.serve":              "no loaded class matches desk.serve; similar loaded classes are shop.Desk",
 		"a.B.c":                   "no loaded class matches a.B.c: it may not have been used yet",
 		"shop.Desk.chip":          "shop.Desk.chip is native and has no bytecode",
-		"shop.Desk$Shape.area":    "implement it are shop.Desk$Circle.area, shop.Desk$Never.area, shop.Desk$Square.area, shop.Desk$Tall.area",
+		"@shop.None":              "no method or class that is loaded carries @shop.None",
 		"shop.Desk$Lonely.cry":    "shop.Desk$Lonely.cry has no bytecode, and no loaded class implements it",
 		"shop.Desk.helper(short)": "shop.Desk.helper(short) matches shop.Desk, but no method of it; it has helper",
 	} {
@@ -141,6 +141,18 @@ func TestNoMethod(t *testing.T) {
 		if !errors.As(err, &missed) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", pattern, err)
 		}
+	}
+}
+
+func TestFindImplementations(t *testing.T) {
+	w := NewWorld(universe.Of(nil, loaded(t, "shop/Bulk")))
+	found, err := w.Find(parsed(t, "shop.Desk$Shape.area"))
+	var names []string
+	for _, m := range found {
+		names = append(names, strings.TrimPrefix(m.Class, "shop/Desk$")+"."+m.Name)
+	}
+	if got, want := strings.Join(names, " "), "Circle.area Never.area Square.area Tall.area"; err != nil || got != want {
+		t.Errorf("got %q, %v, want %q", got, err, want)
 	}
 }
 

@@ -148,8 +148,6 @@ func (e *NoMethodError) Error() string {
 		return fmt.Sprintf("no loaded class matches %s: it may not have been used yet; sonde count waits for classes that load", e.Pattern)
 	case e.Native:
 		return fmt.Sprintf("%s is native and has no bytecode: name a method that has", e.Bodiless)
-	case e.Bodiless != "" && len(e.Near) > 0:
-		return fmt.Sprintf("%s has no bytecode; methods that implement it are %s", e.Bodiless, strings.Join(e.Near, ", "))
 	case e.Bodiless != "":
 		return fmt.Sprintf("%s has no bytecode, and no loaded class implements it: name a method that has bytecode", e.Bodiless)
 	case len(e.Near) > 0:
@@ -180,7 +178,7 @@ func (w *World) Find(set *pattern.Set) ([]classfile.MethodRef, error) {
 		for _, m := range declared {
 			if pattern.Match(m) {
 				nature, _ := w.graph.Nature(m)
-				missed.Bodiless, missed.Native, missed.Near = dotted(m.Class)+"."+m.Name, nature.Native, w.implementers(m)
+				missed.Bodiless, missed.Native = dotted(m.Class)+"."+m.Name, nature.Native
 				return nil, missed
 			}
 		}
@@ -195,21 +193,6 @@ func (w *World) Find(set *pattern.Set) ([]classfile.MethodRef, error) {
 		}
 	}
 	return nil, missed
-}
-
-// implementers returns methods with code that implement an abstract one.
-func (w *World) implementers(m classfile.MethodRef) (near []string) {
-	for _, name := range w.names() {
-		if len(near) == mostNear {
-			break
-		}
-		for _, own := range w.graph.FindIn(name, func(o classfile.MethodRef) bool { return o.Member() == m.Member() }) {
-			if w.graph.IsSubtype(name, m.Class) {
-				near = append(near, dotted(own.Class)+"."+own.Name)
-			}
-		}
-	}
-	return near
 }
 
 func (w *World) names() []string {

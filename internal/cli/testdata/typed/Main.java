@@ -16,7 +16,7 @@ public final class Main {
         }
     }
 
-    /** Loads before the class that implements it, and is not loaded at first. */
+    /** Is not loaded at first. The class that implements it begins to load before. */
     interface Plugin {
         void plug();
     }
@@ -118,8 +118,6 @@ public final class Main {
         }
     }
 
-    private static Plugin plugin;
-
     private Main() {
     }
 
@@ -139,7 +137,7 @@ public final class Main {
             if (words[0].equals("late")) {
                 late(times);
             } else if (words[0].equals("plug")) {
-                plug(times);
+                Plugs.plug(times);
             } else {
                 run(times, memory, file, lambda, clock, work, strings);
             }
@@ -169,12 +167,14 @@ public final class Main {
         }
     }
 
-    private static void plug(int times) {
-        if (plugin == null) {
-            plugin = new LatePlugin();
-        }
-        for (int i = 0; i < times; i++) {
-            plugin.plug();
+    /** Is apart from the main class, because verifying that would load the interface. */
+    static final class Plugs {
+        private static final LatePlugin PLUGIN = new LatePlugin();
+
+        static void plug(int times) {
+            for (int i = 0; i < times; i++) {
+                PLUGIN.plug();
+            }
         }
     }
 }
