@@ -11,7 +11,6 @@ import (
 
 	"github.com/sonde-jvm/sonde/agent"
 	"github.com/sonde-jvm/sonde/classfile"
-	"github.com/sonde-jvm/sonde/classfile/descriptor"
 	"github.com/sonde-jvm/sonde/internal/classes/archive"
 	"github.com/sonde-jvm/sonde/internal/classes/callgraph"
 	"github.com/sonde-jvm/sonde/internal/measure/hotspots"
@@ -103,28 +102,6 @@ func (m *methodCode) isTiny() bool { return m.Bytes <= overhead.InlinedCode && !
 // all overloads.
 func anyOverload(m classfile.MethodRef) classfile.MethodRef {
 	return classfile.MethodRef{Class: m.Class, Name: m.Name}
-}
-
-// patternOf returns the pattern that names a method in a set, without parameters if it has
-// no overloads. It is empty if no pattern names this method and no other.
-func patternOf(m classfile.MethodRef, alone bool) string {
-	text := m.QualifiedName()
-	if !alone && m.Descriptor != "" {
-		parsed, err := descriptor.ParseMethod(m.Descriptor)
-		if err != nil {
-			return ""
-		}
-		parameters := make([]string, 0, parsed.NumParams())
-		for _, parameter := range parsed.Params() {
-			parameters = append(parameters, parameter.Human())
-		}
-		text += "(" + strings.Join(parameters, ",") + "):" + parsed.Return().Human()
-	}
-	parsed, err := pattern.Parse(text)
-	if err != nil || strings.Contains(text, "*") || m.Descriptor != "" && !parsed.Match(m) {
-		return ""
-	}
-	return text
 }
 
 // passesOn reports whether nobody wrote the methods of a class, or they do nothing but call
@@ -490,7 +467,7 @@ func (c *Code) groups(class string) map[Kind]*group {
 		if kind == "" || m.isTiny() && kind != Request {
 			continue
 		}
-		if one.Pattern = patternOf(one.MethodRef, c.isAlone(one.MethodRef)); one.Pattern == "" {
+		if one.Pattern = pattern.Of(one.MethodRef, c.isAlone(one.MethodRef)); one.Pattern == "" {
 			continue
 		}
 		one.Members = []classfile.MethodRef{one.MethodRef}

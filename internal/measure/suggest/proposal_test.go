@@ -6,6 +6,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/measure/overhead"
+	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 )
 
@@ -15,7 +16,7 @@ func TestFileIsTheSet(t *testing.T) {
 	for _, method := range []classfile.MethodRef{
 		ref("shop/order/Checkout", "place", "(Lshop/Cart;I)V"), ref("shop/other/Checkout", "place", "()V"), ref("shop/Order$Item", "<init>", "(J)V"), ref("a", "lambda$x$0", "()V"),
 	} {
-		c := &Candidate{MethodRef: method, Pattern: patternOf(method, false), PerSecond: 10, Measured: true, Share: 0.5}
+		c := &Candidate{MethodRef: method, Pattern: pattern.Of(method, false), PerSecond: 10, Measured: true, Share: 0.5}
 		c.Uses = []Use{{Database, "java.sql.\u2028# x: y"}}
 		p.Choices = append(p.Choices, Choice{Candidate: c, Why: ToCover, Adds: 0.5, Thins: method.Name == "<init>"})
 	}
@@ -58,7 +59,7 @@ func TestPatternsNameOneMethod(t *testing.T) {
 		{ref("a/B", "c*d", "()V"), true, ""},
 		{ref("a/B", "c d", "()V"), true, ""},
 	} {
-		if got := patternOf(test.method, test.alone); got != test.want {
+		if got := pattern.Of(test.method, test.alone); got != test.want {
 			t.Errorf("%v: %q, want %q", test.method, got, test.want)
 		}
 	}

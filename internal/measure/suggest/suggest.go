@@ -24,6 +24,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvm/sampler"
 	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/session"
+	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 )
 
 // Options say which JVM to observe, and how.
@@ -288,7 +289,7 @@ func (c *Code) equip(one *Candidate) string {
 	case len(one.Members) == 0:
 		return isMade
 	}
-	if one.Pattern = patternOf(one.MethodRef, c.isAlone(one.MethodRef)); one.Pattern == "" {
+	if one.Pattern = pattern.Of(one.MethodRef, c.isAlone(one.MethodRef)); one.Pattern == "" {
 		return "no pattern names it"
 	}
 	one.Nature = c.nature(one.MethodRef)

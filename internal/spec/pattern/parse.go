@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/classfile/descriptor"
 )
 
@@ -260,4 +261,26 @@ func (p *parser) typePattern(start, end int, voidAllowed bool) typePattern {
 	}
 	tp.class = p.segments(start, end)
 	return tp
+}
+
+// Of returns the pattern that names a method, without parameters if it is alone in its class with its name. It is
+// empty if no pattern names this method and no other.
+func Of(m classfile.MethodRef, alone bool) string {
+	text := m.QualifiedName()
+	if !alone && m.Descriptor != "" {
+		parsed, err := descriptor.ParseMethod(m.Descriptor)
+		if err != nil {
+			return ""
+		}
+		parameters := make([]string, 0, parsed.NumParams())
+		for _, parameter := range parsed.Params() {
+			parameters = append(parameters, parameter.Human())
+		}
+		text += "(" + strings.Join(parameters, ",") + "):" + parsed.Return().Human()
+	}
+	parsed, err := Parse(text)
+	if err != nil || strings.Contains(text, "*") || m.Descriptor != "" && !parsed.Match(m) {
+		return ""
+	}
+	return text
 }
