@@ -272,6 +272,7 @@ func (w *Probes) adopt(next *plan, changes []probeset.Change) {
 // require another check of its conditions.
 func (w *Probes) learn(s *probes.Spot) {
 	id := w.target.SpotID(s.Spot)
+	w.methods[id] = s.MethodRef
 	if s.Kind == instrument.Watches {
 		name := s.Describe(id)
 		name.Class = w.nameOf(s)

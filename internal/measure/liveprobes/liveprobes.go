@@ -44,6 +44,8 @@ type Options struct {
 	Seen map[Call]bool
 	// Lazy puts hooks only into the methods that roots of traces call. Explore adds others.
 	Lazy bool
+	// Focus restricts traces to the methods that Narrow names; Lazy has no effect then.
+	Focus bool
 	// Small includes small methods that call nothing, such as getters, in traces.
 	Small bool
 	// Notice receives messages for the user; may be nil. It must not call Probes.
@@ -154,6 +156,7 @@ type Probes struct {
 	traced   map[string]bool            // probes that are or were traced
 	began    map[string]beginning       // by probe
 	names    map[uint32]probes.SpotName // by id, also of removed spots
+	methods  map[uint32]classfile.MethodRef
 	labels   results.Labels
 	rows     results.Numbers
 	calls    *calltree.World // what methods call; nil until it is needed
@@ -161,6 +164,7 @@ type Probes struct {
 	bodies   *callgraph.Graph
 	isLazy   bool                         // traces have only what was called, and what that calls
 	called   map[classfile.MethodRef]bool // methods of traces that were called
+	focus    *focus                       // nil if traces are not restricted
 	revealed map[string]bool              // proxies whose files were asked for
 	reported map[string]bool              // warnings about rules that were reported since the last Apply
 	again    []time.Time                  // when the set is applied again, because it needs more classes than those that were read
@@ -195,13 +199,17 @@ func New(s *session.Look, o Options) *Probes {
 }
 
 func newProbes(t target, l *jimage.Image, common *shared, o Options) *Probes {
-	return &Probes{
+	w := &Probes{
 		Own: func() own.Packages { return o.Own }, target: t, options: o, shared: common, classes: probes.NewClasses(l, t.TagsClass()), applied: make(map[string]instrument.Spot),
 		numbers: make(map[string]int32), traced: make(map[string]bool), began: make(map[string]beginning),
-		names: make(map[uint32]probes.SpotName), rows: make(results.Numbers),
+		names: make(map[uint32]probes.SpotName), methods: make(map[uint32]classfile.MethodRef), rows: make(results.Numbers),
 		bodies: callgraph.New(callgraph.Settings{Bodies: true}), isLazy: o.Lazy, called: make(map[classfile.MethodRef]bool),
 		revealed: make(map[string]bool),
 	}
+	if o.Focus {
+		w.focus = &focus{}
+	}
+	return w
 }
 
 // Close closes files. It does not close the session.

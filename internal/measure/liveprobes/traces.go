@@ -42,7 +42,11 @@ func (w *Probes) traceLimits(p *plan, levels int) calltree.Limits {
 		}
 		return !isWide(call.Declared.Class) || w.options.Seen[Call{caller, callee}]
 	}
-	if w.isLazy {
+	switch {
+	case w.focus != nil:
+		limits.Levels = focusLevels
+		limits.Open = func(n *calltree.Node) bool { return w.focus.opens(n, w.internalIn(p)) }
+	case w.isLazy:
 		limits.Open = func(n *calltree.Node) bool { return w.called[n.MethodRef] || w.isInternal(p, n) }
 	}
 	return limits
@@ -102,6 +106,7 @@ func (w *Probes) addTraces(p *plan) {
 			w.addTrace(p, probe, w.mirror().Tree(tasks, w.traceLimits(p, traceLevels(probe)-1)), isOn)
 		}
 	}
+	w.keepUnfocused(p)
 }
 
 // rootsOf returns the methods in which a probe acts.
@@ -138,11 +143,14 @@ func (w *Probes) addTrace(p *plan, probe *probes.Probe, tree *calltree.Tree, isO
 		if n.Stop == calltree.Closed {
 			p.closed[id] = true
 		}
-		if w.isInternal(p, n) {
+		if w.isInternal(p, n) || w.focus != nil && !w.focus.keeps(n, w.internalIn(p)) {
 			return
 		}
 		p.bodiless = p.bodiless || n.Bytes == 0 && !n.JDK && slices.ContainsFunc(n.Via, func(v calltree.Via) bool { return v.Kind == callgraph.Interface })
 		left := traceLevels(probe) - n.Level
+		if w.focus != nil {
+			left = 0 // what a class that loads later calls is not in focus
+		}
 		p.expect(id, left)
 		for _, via := range n.Via {
 			p.expect(via.Declared, left)

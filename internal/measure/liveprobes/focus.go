@@ -1,0 +1,148 @@
+package liveprobes
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/internal/measure/calltree"
+	"github.com/sonde-jvm/sonde/internal/weave/probes"
+)
+
+// focusLevels bounds how deep a call may be below a root of a trace in focus, with calls inside libraries.
+const focusLevels = 40
+
+// A focus says which methods below the roots belong to traces.
+type focus struct {
+	path  map[classfile.MethodRef]bool // methods whose calls are followed
+	open  map[classfile.MethodRef]bool // methods whose callees belong to traces, too
+	depth int                          // levels of such callees
+}
+
+// below returns how many methods that can have hooks are between an open method and n, with n; 0 if n itself is
+// open, -1 if no method above it is.
+func (f *focus) below(n *calltree.Node, isInternal func(*calltree.Node) bool) (steps int) {
+	for at := n; at != nil; at = at.Parent {
+		if f.open[at.MethodRef] {
+			return steps
+		}
+		if !isInternal(at) {
+			steps++
+		}
+	}
+	return -1
+}
+
+// keeps reports whether a method belongs to traces. Tasks do, because it is not known which call hands them over.
+func (f *focus) keeps(n *calltree.Node, isInternal func(*calltree.Node) bool) bool {
+	if f.path[n.MethodRef] || n.Parent == nil && len(f.open) > 0 {
+		return true
+	}
+	steps := f.below(n, isInternal)
+	return steps >= 0 && steps <= f.depth
+}
+
+// opens reports whether the callees of a method are looked at.
+func (f *focus) opens(n *calltree.Node, isInternal func(*calltree.Node) bool) bool {
+	if f.path[n.MethodRef] || isInternal(n) {
+		return true
+	}
+	steps := f.below(n, isInternal)
+	return steps >= 0 && steps < f.depth
+}
+
+func (w *Probes) internalIn(p *plan) func(*calltree.Node) bool {
+	return func(n *calltree.Node) bool { return w.isInternal(p, n) }
+}
+
+// keepUnfocused keeps hooks that are no longer in focus, switched off: removing them would make the JVM discard
+// code. The end removes them all.
+func (w *Probes) keepUnfocused(p *plan) {
+	if w.focus == nil {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.applied)) {
+		s := w.applied[name]
+		if s.Key != insideKey || p.inside(s.MethodRef) != nil || p.insides >= mostInside {
+			continue
+		}
+		if m, is := w.classes.Find(s.MethodRef); is {
+			p.addInside(m, false)
+		}
+	}
+}
+
+// Narrow restricts the methods below the roots of traces to those of a path, and to what the open methods call, up
+// to a number of levels. Hooks of other methods are switched off. It returns how many hooks are new, and how many
+// are on.
+func (w *Probes) Narrow(ctx context.Context, path, open []classfile.MethodRef, depth int) (woven, on int, err error) {
+	f := &focus{path: make(map[classfile.MethodRef]bool), open: make(map[classfile.MethodRef]bool), depth: depth}
+	for _, m := range path {
+		f.path[m] = true
+	}
+	for _, m := range open {
+		f.open[m] = true
+	}
+	w.lock.Lock()
+	w.focus = f
+	w.lock.Unlock()
+	report, err := w.Apply(ctx, w.Set())
+	if err != nil {
+		return 0, 0, err
+	}
+	w.lock.Lock()
+	before := len(w.applied)
+	w.lock.Unlock()
+	if err := w.reveal(ctx); err != nil {
+		return 0, 0, err
+	}
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	for _, s := range w.plan.Spots {
+		if s.Key == insideKey && s.Flags != 0 {
+			on++
+		}
+	}
+	return report.Woven + max(0, len(w.applied)-before), on, nil
+}
+
+// IsOpen reports whether what a traced method calls has hooks, as far as it can have them.
+func (w *Probes) IsOpen(m classfile.MethodRef) bool {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	for _, probe := range w.plan.Probes {
+		if slices.Contains(w.plan.rootsOf(probe), m) { // the tree always has the callees of roots
+			return w.focus == nil || w.focus.open[m] || w.focus.path[m]
+		}
+	}
+	return !w.plan.closed[m]
+}
+
+// MethodOf returns the method in which a hook is.
+func (w *Probes) MethodOf(spot uint32) (m classfile.MethodRef, is bool) {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	m, is = w.methods[spot]
+	return m, is
+}
+
+// Roots returns the methods that are traced as roots.
+func (w *Probes) Roots() (roots []classfile.MethodRef) {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	for _, probe := range w.plan.Probes {
+		roots = append(roots, w.plan.rootsOf(probe)...)
+	}
+	return roots
+}
+
+// Values returns values that can be read at the entry of a method without side effects.
+func (w *Probes) Values(m classfile.MethodRef) []probes.Value {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	if found, is := w.classes.Find(m); is {
+		return w.plan.Values(found)
+	}
+	return nil
+}

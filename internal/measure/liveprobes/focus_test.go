@@ -1,0 +1,81 @@
+package liveprobes
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/internal/spec/probeset"
+)
+
+var (
+	handle = classfile.MethodRef{Class: "shop/Web", Name: "handle", Descriptor: "(Lshop/Customer;I)Z"}
+	place  = classfile.MethodRef{Class: "shop/Order", Name: "place", Descriptor: "(Lshop/Customer;I)Z"}
+)
+
+// TestNarrow checks that only methods in focus have hooks that are on, and that nothing is removed.
+func TestNarrow(t *testing.T) {
+	f := newFake(t)
+	w := newProbes(f, theLibrary(f.image), newShared(), Options{Focus: true})
+	p := probeOf("web", "shop.Web.handle")
+	p.Level, p.Levels = probeset.Trace, 100
+	apply(t, w, &probeset.Set{Probes: []probeset.Probe{p}})
+	if got := f.with(insideKey); len(got) > 0 || w.IsOpen(handle) {
+		t.Errorf("at first %q, open: %t", got, w.IsOpen(handle))
+	}
+	on := func() (members []string) {
+		for _, s := range f.spots {
+			if s.Key == insideKey && s.Flags != 0 {
+				members = append(members, s.Class+"."+s.Name)
+			}
+		}
+		slices.Sort(members)
+		return members
+	}
+	for _, step := range []struct {
+		path, open   []classfile.MethodRef
+		depth, woven int
+		on           []string
+		isPlaceOpen  bool
+	}{
+		{[]classfile.MethodRef{handle}, []classfile.MethodRef{handle}, 1, 3, []string{"shop/Order.<init>", "shop/Order.place", "shop/Pay.apply"}, false},
+		{[]classfile.MethodRef{handle, place}, []classfile.MethodRef{place}, 1, 2, []string{"shop/Order.note", "shop/Order.place", "shop/Pay.apply", "shop/Pay.charge"}, true},
+		{[]classfile.MethodRef{handle, place}, []classfile.MethodRef{place}, 2, 3, []string{"shop/Audit.write", "shop/Order.note", "shop/Order.place", "shop/Pay.apply", "shop/Pay.charge", "shop/Pay.check", "shop/Pay.log"}, true},
+		{[]classfile.MethodRef{handle}, []classfile.MethodRef{handle}, 1, 0, []string{"shop/Order.<init>", "shop/Order.place", "shop/Pay.apply"}, false},
+	} {
+		woven, n, err := w.Narrow(t.Context(), step.path, step.open, step.depth)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := on(); !slices.Equal(got, step.on) || woven != step.woven || n != len(step.on) || w.IsOpen(place) != step.isPlaceOpen || !w.IsOpen(handle) {
+			t.Errorf("open %v: got %q, %d new, %d on, place open: %t, want %+v", step.open, got, woven, n, w.IsOpen(place), step)
+		}
+	}
+	for _, request := range f.requests {
+		if len(request.Remove.Spots) > 0 {
+			t.Errorf("removed %v, want nothing: that changes classes", request.Remove.Spots)
+		}
+	}
+	if m, is := w.MethodOf(f.SpotID(f.spot(t, "shop/Order.place", insideKey))); !is || m != place {
+		t.Errorf("got %v, want %v", m, place)
+	}
+	if got := w.Roots(); !slices.Equal(got, []classfile.MethodRef{handle}) {
+		t.Errorf("got %v, want %v", got, handle)
+	}
+}
+
+// TestValues checks that what can be read without side effects is found, and no secret.
+func TestValues(t *testing.T) {
+	f := newFake(t)
+	w := f.watch(t, nil)
+	p := probeOf("web", "shop.Web.handle")
+	p.Level = probeset.Trace
+	apply(t, w, &probeset.Set{Probes: []probeset.Probe{p}})
+	var got []string
+	for _, v := range w.Values(handle) {
+		got = append(got, v.Name+" "+v.Expr.Text())
+	}
+	if want := []string{"customer.tier $1.tier", "customer.orders $1.orders", "cents $2"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
