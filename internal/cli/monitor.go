@@ -54,6 +54,8 @@ type monitorCommand struct {
 	listen     string
 	tokenFile  string
 	calls      uint64
+	failIf     []string
+	goals      []*monitor.Goal
 	contexts   contextFlags
 	wanted     *probeset.Set // of contexts; nil if none is used
 }
@@ -69,6 +71,7 @@ func newMonitor(s streams) *cobra.Command {
   sonde monitor 4711 com.acme.Order.pay com.acme.Pay.charge --stall 500ms --duration 10m
   sonde monitor 4711 com.acme.Order.pay --json | jq '.total.p99Nanos'
   sonde monitor 4711 com.acme.Order.pay --listen 9187 --sample 100
+  sonde monitor 4711 com.acme.Order.pay -d 30s --fail-if 'p95 > 200ms' --fail-if 'errors > 1%'
   sonde monitor 4711 com.acme.Pay.charge --within com.acme.Web.handle --when '$2 > 100'
   sonde monitor 4711 com.acme.Pay.charge --tag 'tier=$1.tier at com.acme.Web.handle' --by-tag tier`,
 		Args: atLeast("PID", "METHOD"),
@@ -87,6 +90,7 @@ func newMonitor(s streams) *cobra.Command {
 	flags.StringVar(&c.prometheus, "prometheus", "", "`FILE` to write for Prometheus after each interval")
 	flags.StringVar(&c.listen, "listen", "", "`[ADDRESS:]PORT` at which /metrics is served for Prometheus; the default address is 127.0.0.1")
 	flags.StringVar(&c.tokenFile, "token-file", "", "`FILE` to write a token to, which --listen then requires")
+	flags.StringArrayVar(&c.failIf, "fail-if", nil, "`CONDITION` on the figures of the whole time, such as 'p95 > 200ms': if it holds, the exit code is 3; may be repeated")
 	flags.StringVar(&c.instance, "instance", "", "`NAME` for Prometheus that distinguishes JVMs with the same main class: the label jvm")
 	c.contexts.register(command)
 	c.targetFlags.register(flags)
@@ -109,6 +113,13 @@ func (c *monitorCommand) check(args []string, _ func(string) bool) (err error) {
 		if c.listen, err = listenAddress(c.listen); err != nil {
 			return err
 		}
+	}
+	for _, text := range c.failIf {
+		goal, ok := monitor.ParseGoal(text)
+		if !ok {
+			return usage("--fail-if %q: must be %s", text, monitor.WantsGoal)
+		}
+		c.goals = append(c.goals, goal)
 	}
 	if c.tokenFile != "" && c.listen == "" {
 		return usage("--token-file needs --listen")
@@ -185,6 +196,12 @@ method, each method has a row. The last row, total, counts each call once.
 are still exact. Times are those of the timed calls, marked with ~. RUNNING and
 STALLED count only timed calls, and are marked with ≥.
 
+--fail-if is for scripts: if a condition holds for a row, at the end and for the whole time,
+a message names the row and the figure, and the exit code is 3. A condition compares (with
+< <= > >=) one of: mean, max, p50 or another percentile with a time; errors with a number or a
+part of the calls (1%); calls, rate (calls a second) or stalled with a number. Times of methods
+that were not called meet no condition; 'calls < 1' does.
+
 On a terminal, the table is updated in place:
 Keys  c, e, m, 9, r, n  sort by calls, errors, mean, P99, running, name
       g                 rows by pattern or by method
@@ -207,7 +224,11 @@ process number and the JDK. Rows by context also have the labels within, callers
 ends, the file stays, with sonde_monitor_up at 0. Everybody who can reach the address
 of --listen can read method names, figures and tags, unless --token-file requires a token,
 as Authorization: Bearer TOKEN (credentials_file in Prometheus). It is new at each start;
-only this user can read the file. With --by method, each method has about 35 series.`
+only this user can read the file. With --by method, each method has about 35 series.
+
+Exit code: 0 if there is a result, 1 if there is none or on an error, 2 for an invalid command
+line, 3 if a condition of --fail-if holds. If no method that matches has got a hook by the end,
+there is no result.`
 
 type monitorRun struct {
 	*monitorCommand
@@ -299,7 +320,24 @@ func (r *monitorRun) finish(ctx context.Context, ended ending) error {
 	farewell, err := r.leave(ctx, ended)
 	whole.farewell, r.table.disturbed, r.table.disturbance = farewell, r.disturbed(), r.disturbance
 	r.publish(false)
-	return errors.Join(r.write(whole), failure, err)
+	if err := errors.Join(r.write(whole), failure, err); err != nil {
+		return err
+	}
+	return r.checkGoals(whole)
+}
+
+// checkGoals reports the rows for which a condition of --fail-if holds.
+func (r *monitorRun) checkGoals(whole *monitorTable) (failure error) {
+	for _, goal := range r.goals {
+		for i := range whole.Rows {
+			row := &whole.Rows[i]
+			if figure, isMissed := goal.Missed(row); isMissed {
+				r.screen.say("sonde: %s", format.Printable(goal.Sentence(whole.names[row.Key], figure)))
+				failure = exitStatus(exitGoal)
+			}
+		}
+	}
+	return failure
 }
 
 func (r *monitorRun) watch(ctx context.Context) ending {

@@ -95,6 +95,7 @@ const (
 	exitOK    = 0
 	exitError = 1
 	exitUsage = 2
+	exitGoal  = 3 // a condition of monitor --fail-if holds
 	// exitUnread is what shells report for a command that SIGPIPE has ended.
 	exitUnread = 128 + int(syscall.SIGPIPE)
 )

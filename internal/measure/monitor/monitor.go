@@ -272,11 +272,13 @@ type Row struct {
 	LowerBound bool // hooks may have missed calls
 
 	totals arena.Totals
+	clock  float64 // cost of reading the clock
 }
 
 // finish computes rates, means and percentiles, without the cost of reading the clock.
 func (r *Row) finish(length time.Duration, clock float64) {
 	t := &r.totals
+	r.clock = clock
 	r.Calls, r.Errors, r.Timed, r.Untimed, r.Spread, r.LowerBound = t.Calls, t.Threw, t.Timed, t.Untimed, t.Spread, t.LowerBound
 	if length > 0 {
 		r.Rate = float64(r.Calls) / length.Seconds()
@@ -284,18 +286,19 @@ func (r *Row) finish(length time.Duration, clock float64) {
 	if r.Timed == 0 {
 		return
 	}
-	clean := func(nanos float64) float64 { return max(0, nanos-clock) }
 	r.Nanos = max(0, float64(t.Nanos)-clock*float64(r.Timed))
 	r.Mean = r.Nanos / float64(r.Timed)
-	r.Max = clean(float64(t.Max))
+	r.Max = max(0, float64(t.Max)-clock)
 	if r.Spread != nil {
 		r.Placed = r.Spread.Count()
 	}
 	if r.Placed > 0 {
-		at := func(q float64) float64 {
-			nanos, _ := t.Quantile(q)
-			return clean(nanos)
-		}
-		r.P50, r.P90, r.P99 = at(0.50), at(0.90), at(0.99)
+		r.P50, r.P90, r.P99 = r.at(0.50), r.at(0.90), r.at(0.99)
 	}
+}
+
+// at returns a quantile of the times.
+func (r *Row) at(q float64) float64 {
+	nanos, _ := r.totals.Quantile(q)
+	return max(0, nanos-r.clock)
 }
