@@ -22,6 +22,7 @@ var documents = []struct {
 	{"sonde ps --json", document.JVM{}},
 	{"sonde hot PID --json", document.Hot{}},
 	{"sonde walk PID --json", document.RootCause{}},
+	{"sonde drill PID METHOD --json", document.Drill{}},
 	{"sonde profile PID --json", document.Profile{}},
 	{"sonde diff A B --json", document.Diff{}},
 	{"sonde trace PID METHOD --json, for each transaction", document.Transaction{}},

@@ -40,6 +40,7 @@ var lookKinds = []lookKind{
 	{"trace", "methods", document.Transaction{}},
 	{"profile", "", document.Profile{}},
 	{"walk", "", document.RootCause{}},
+	{"drill", "methods", document.Drill{}},
 	{"hot", "", document.Hot{}},
 	{"observe", "", document.Proposal{}},
 	{"callees", "methods", document.Callees{}},
@@ -76,7 +77,7 @@ func kindOf(name string) *lookKind {
 func (k *lookKind) describe(command *cobra.Command) service.Command {
 	d := service.Command{Name: k.name, Summary: command.Short, Result: k.document, Line: k.line}
 	if k.methods != "" {
-		d.Properties = append(d.Properties, service.Property{Name: k.methods, Type: "array", Required: true, Description: "patterns of methods"})
+		d.Properties = append(d.Properties, service.Property{Name: k.methods, Type: "array", Required: k.name != "drill", Description: "patterns of methods"})
 	}
 	if k.name == "trace" {
 		d.More = map[string]any{"TraceResult": document.Trace{}, "TraceEnd": document.TraceEnd{}}

@@ -315,7 +315,7 @@ func (c *traceCommand) run(ctx context.Context) error {
 		settle = settleTime
 	}
 	r.rings = trace.NewReader(s, r.applied.Probes, c.allow, settle)
-	r.measureCost(ctx)
+	r.measureTraceCost(ctx, r.rings)
 	if c.sends.Endpoint != "" {
 		r.stream = otlp.NewStream(c.sends, r.target(), version())
 	}
@@ -365,22 +365,31 @@ func (r *traceRun) reportTraced(t *liveprobes.Traced) {
 	}
 }
 
-// measureCost measures the cost of hooks per call: when they have just gone in, and at the
+// measureTraceCost measures the cost of hooks per call: when they have just gone in, and at the
 // end, when the JVM has compiled the hooked methods.
-func (r *traceRun) measureCost(ctx context.Context) {
-	r.cost.Measure(ctx)
-	inner, err := r.liveSession.session.ClockCost(ctx)
+func (v *liveSession) measureTraceCost(ctx context.Context, rings *trace.Reader) {
+	v.cost.Measure(ctx)
+	inner, err := v.session.ClockCost(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
-			r.remark("the cost of the clock could not be measured, so times include it: " + format.OneLine(err))
+			v.remark("the cost of the clock could not be measured, so times include it: " + format.OneLine(err))
 		}
 		return
 	}
 	cost := trace.Cost{Inner: inner}
-	if all := r.cost.Cost(); all != nil {
+	if all := v.cost.Cost(); all != nil {
 		cost.Outer = max(0, all.Median-inner)
 	}
-	r.rings.SetCost(cost)
+	rings.SetCost(cost)
+}
+
+// readRings reads what was traced since the last call. The end reports errors.
+func readRings(rings *trace.Reader) {
+	for range readsAtOnce {
+		if isMore, err := rings.Read(); err != nil || !isMore {
+			return
+		}
+	}
 }
 
 // watch shows transactions as they end, and returns why it ended.
@@ -469,15 +478,7 @@ func (r *traceRun) compareUntraced(ctx context.Context) {
 
 // step reads the rings, and shows transactions that have become whole.
 func (r *traceRun) step() error {
-	for range readsAtOnce {
-		isMore, err := r.rings.Read()
-		if err != nil {
-			return nil //nolint:nilerr // the end reports it
-		}
-		if !isMore {
-			break
-		}
-	}
+	readRings(r.rings)
 	err := r.keep(r.rings.TakeNow())
 	r.drawProgress()
 	return err
@@ -561,7 +562,7 @@ func (r *traceRun) complete(ctx context.Context, ended ending) {
 	if !ended.isOut() && len(r.kept) > 0 {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), namesLimit)
 		defer cancel()
-		r.measureCost(ctx)
+		r.measureTraceCost(ctx, r.rings)
 		threads, _ = r.liveSession.session.ThreadNames(ctx) // without names they have numbers
 	}
 	r.rings.Complete(r.kept)

@@ -18,6 +18,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
 	"github.com/sonde-jvm/sonde/internal/jvm/sampler"
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
+	"github.com/sonde-jvm/sonde/internal/measure/drill"
 	"github.com/sonde-jvm/sonde/internal/measure/hotspots"
 	"github.com/sonde-jvm/sonde/internal/measure/rootcause"
 	"github.com/sonde-jvm/sonde/internal/measure/trace"
@@ -118,6 +119,12 @@ var RootCauses = Writer[*rootcause.Climb]{
 	{".html", html.WriteRootCause}, {".pb.gz", pprof.WriteRootCause},
 	{".json", func(w io.Writer, c *rootcause.Climb) error { return document.Write(w, document.NewRootCause(c)) }},
 	{".txt", func(w io.Writer, c *rootcause.Climb) error { return text.WriteRootCause(w, c, 0) }},
+}
+
+// Drills writes the results of searches from a slow method to its cause.
+var Drills = Writer[*drill.Result]{
+	{".json", func(w io.Writer, r *drill.Result) error { return document.Write(w, document.NewDrill(r)) }},
+	{".txt", func(w io.Writer, r *drill.Result) error { return text.WriteDrill(w, r, 0) }},
 }
 
 // Traces writes traces. version is Sonde's, which OTLP records.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/sonde-jvm/sonde/internal/measure/drill"
 	"github.com/sonde-jvm/sonde/internal/measure/rootcause"
 	"github.com/sonde-jvm/sonde/internal/measure/trace/tracetest"
 	"github.com/sonde-jvm/sonde/internal/report/reporttest"
@@ -54,4 +55,12 @@ func TestHotSpots(t *testing.T) {
 	r := reporttest.HotSpots()
 	r.Wall = true
 	reporttest.Golden(t, "hot.json", indented(t, NewHot(r, r.Methods)))
+}
+
+func TestDrill(t *testing.T) {
+	reporttest.Golden(t, "drill.json", indented(t, NewDrill(reporttest.Drill())))
+	encoded, err := json.Marshal(NewDrill(&drill.Result{}))
+	if want := `"path":[]`; err != nil || !bytes.Contains(encoded, []byte(want)) {
+		t.Errorf("%v: got %s, want %s", err, encoded, want)
+	}
 }

@@ -1,0 +1,829 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/internal/classes/own"
+	"github.com/sonde-jvm/sonde/internal/jvm/cost"
+	"github.com/sonde-jvm/sonde/internal/jvm/process"
+	"github.com/sonde-jvm/sonde/internal/jvm/sampler"
+	"github.com/sonde-jvm/sonde/internal/measure/drill"
+	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
+	"github.com/sonde-jvm/sonde/internal/measure/trace"
+	"github.com/sonde-jvm/sonde/internal/report"
+	"github.com/sonde-jvm/sonde/internal/report/document"
+	"github.com/sonde-jvm/sonde/internal/report/format"
+	"github.com/sonde-jvm/sonde/internal/report/text"
+	"github.com/sonde-jvm/sonde/internal/service"
+	"github.com/sonde-jvm/sonde/internal/spec/pattern"
+	"github.com/sonde-jvm/sonde/internal/spec/probeset"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
+)
+
+type drillCommand struct {
+	targetFlags
+	slowerThan time.Duration
+	duration   time.Duration
+	part       float64 // budget
+	own        []string
+	json       bool
+	outputs    []string
+}
+
+func newDrill(s streams) *cobra.Command {
+	c := &drillCommand{targetFlags: targetFlags{streams: s}}
+	command := &cobra.Command{
+		Use:     "drill PID [METHOD...]",
+		Short:   "Find out why calls of a method are slow: from the method down to the cause",
+		Long:    drillLong,
+		Example: drillExamples,
+		Args:    atLeast("PID"),
+		RunE:    checkAndRun(c),
+	}
+	flags := command.Flags()
+	flags.Var(span(&c.slowerThan, 0, 0, 0), "slower-than", "calls that take longer are slow, the others normal")
+	flags.VarP(span(&c.duration, drillDuration, time.Second, 0), "duration", "d", "end after this time, with what was found until then")
+	flags.Var(share(&c.part, drillBudget), "budget", "part of the program's CPU time that hooks may cost; beyond it, fewer calls are traced, and this is reported")
+	flags.StringSliceVar(&c.own, "own", nil, "package of the program itself, whose methods get hooks first; may be repeated (default: guessed from main class and class path)")
+	flags.BoolVar(&c.json, "json", false, "write one JSON object to standard output instead of the report")
+	flags.StringArrayVarP(&c.outputs, "output", "o", nil, "file to write: .json or .txt; may be repeated")
+	c.targetFlags.register(flags)
+	c.registerYes(flags)
+	c.settle.register(flags)
+	return command
+}
+
+const (
+	drillDuration = time.Minute
+	drillBudget   = 0.02
+)
+
+const drillLong = `Find out why some calls of a method take longer than they should, without a human step. The
+method gets a hook. When calls were slower than --slower-than, the methods that it calls
+according to the bytecode get hooks too, which act only below the method, and slow calls are
+compared with normal ones: which callee accounts for the excess? The search goes on in that
+callee, and switches the other hooks off, until one of these ends it:
+
+own time   a method without callees that could have hooks: the JDK's methods have none
+a wait     for a lock (with its class and the thread that has it), I/O, sleep, park,
+           Object.wait, or pauses of the JVM. Samples of the threads say which it is: by the
+           kernel, or where that is not allowed by thread dumps
+spread     no callee has more than a small part of the excess
+--budget   hooks would cost more, even if one call in 1,000 is traced
+--duration the time is over
+
+Slow and normal calls are compared by data, too. Up to eight values are read at the entry of
+the method: arguments that are numbers, texts, enums or booleans, sizes of collections and
+arrays, and such fields and getters of arguments, if the getters only read. Names that sound
+like secrets are left out. The result says which values or pairs of values slow calls have in
+common, and for how many normal ones the same holds.
+
+Figures count only when the program runs as before its classes were changed (--settle). All
+hooks are removed at the end, also after Ctrl-C, which prints what was found until then. If no
+call is slow, the result says that.
+
+For each method on the way down, the result has
+SLOW     mean time of it in slow calls of the method      EXCESS  its part of what slow calls
+NORMAL   mean time of it in normal ones                           take longer
+CALLS    how often it is called in a slow and a normal one 95 %   interval of that part
+
+Patterns are those of sonde instrument (sonde help patterns). If several methods match, the
+search goes on in the one whose slow calls took most time. Without METHOD, samples of all
+threads show for 3 s where work enters the program: the own methods (--own) nearest to the
+entry of each thread are watched, and the search goes on as if they were named.`
+
+const drillExamples = `  sonde drill 4711 com.acme.Shop.checkout --slower-than 200ms
+  sonde drill 4711 --slower-than 1s
+  sonde drill 4711 com.acme.Shop.checkout --slower-than 50ms --duration 5m -o slow.json
+  sonde drill 4711 'com.acme.web.*Handler.handle' --slower-than 1s --budget 1%
+  sonde drill 4711 com.acme.Shop.checkout --slower-than 200ms --json | jq .cause`
+
+func (c *drillCommand) check(args []string, _ func(string) bool) error {
+	var err error
+	if len(args) > 1 {
+		err = c.parse(args)
+	} else {
+		c.pid, err = processNumber(args[0])
+	}
+	if err != nil {
+		return err
+	}
+	if c.slowerThan == 0 {
+		return usage("--slower-than is missing: it says which calls are slow, such as --slower-than 200ms")
+	}
+	for _, name := range c.own {
+		if !isPackage(name) {
+			return usage("--own %q is not a package, such as com.acme.web", name)
+		}
+	}
+	return checkOutputs(c.outputs, report.Drills.Check)
+}
+
+const (
+	// drillAhead is how many levels of callees get hooks in one step. Each step changes classes, and the program
+	// has to settle.
+	drillAhead = 2
+	// A slow call of the goal has about samplesPerCall samples, at most one each leastPeriod and at least one each mostPeriod.
+	samplesPerCall = 25
+	leastSampling  = time.Millisecond
+	mostSampling   = 20 * time.Millisecond
+	dumpSampling   = 500 * time.Millisecond
+	// enoughSamples is how many samples show what a method does.
+	enoughSamples = 10
+	// mostDumps is how many thread dumps look for the holder of a lock, enoughDumps how many must show it.
+	mostDumps   = 20
+	enoughDumps = 3
+	dumpEvery   = 150 * time.Millisecond
+	// budgetEvery is how often the cost of hooks is compared with the budget, pausesEvery how often pauses are read.
+	drillBudgetEvery = time.Second
+	leastShare       = 200 * time.Millisecond
+	pausesEvery      = 50 * time.Millisecond
+	// recordPart is how many times a hook that writes a record costs what one costs that takes the time.
+	recordPart = 2
+	// leastUse is the part of a processor that a program is assumed to use: hooks in one that is almost idle cost a
+	// large part of almost nothing.
+	leastUse = 0.25
+	// mostCaptured and mostTagged are how many values are read of a call.
+	mostCaptured = 4
+	mostTagged   = 4
+)
+
+// The endings of a search, besides those of other live commands.
+const (
+	endedEnough  ending = "enough" // there are enough calls to decide; the search goes on
+	endedCause   ending = "cause"
+	endedHealthy ending = "healthy"
+	endedBudget  ending = "budget"
+)
+
+type drillRun struct {
+	*drillCommand
+	liveSession
+	entries  []string // patterns, if no method was named
+	rings    *trace.Reader
+	start    time.Time              // when the search began
+	trees    map[uint32]*drill.Tree // by root
+	tree     *drill.Tree            // of the root that is searched; nil before it is chosen
+	calls    map[uint32]*rootCalls
+	root     *rootCalls // nil before it is chosen
+	opened   map[classfile.MethodRef]bool
+	path     []uint32 // hooks of the methods that were chosen, and whose callees have hooks
+	onPath   []uint32 // those and the methods below that were chosen last
+	levels   []drill.Level
+	cause    *drill.Cause
+	isWait   bool // the search has followed a wait to another thread
+	evidence drill.Evidence
+	pauses   drill.Pauses
+	data     drill.Data
+	values   map[string]string // names of values, by expression or tag
+	steps    []drill.Step
+	samples  *sampler.Sampler // nil before slow calls were seen
+	sampled  string           // by what
+	period   uint32
+	hooked   float64   // largest part of the program's time that hooks took
+	level    time.Time // when collecting began
+	reading  cost.Reading
+	written  uint64 // calls that hooks have written into rings, since the last look at the budget
+	lost     int    // transactions that could not be compared
+	counted  uint64 // calls of hooks at the last look at the budget
+	budgetAt cost.Reading
+}
+
+// rootCalls sums up the calls of one root.
+type rootCalls struct {
+	slow, normal drill.Calls
+	excess       time.Duration // of slow calls over the goal
+}
+
+func (c *drillCommand) run(ctx context.Context) error {
+	defer ignoreBrokenPipe()()
+	r := &drillRun{
+		drillCommand: c, trees: map[uint32]*drill.Tree{}, calls: map[uint32]*rootCalls{}, opened: map[classfile.MethodRef]bool{}, values: map[string]string{},
+		liveSession: liveSession{target: &c.targetFlags, screen: newScreen(c.streams), isTraced: true},
+	}
+	if len(c.patterns) == 0 {
+		if err := r.findEntries(ctx); err != nil {
+			return interruption(ctx, err)
+		}
+	}
+	methods, err := pattern.ParseAll(r.methods()...)
+	if err != nil {
+		return &usageError{err}
+	}
+	r.applied.set = &probeset.Set{HandOff: true, Probes: []probeset.Probe{{Name: tracedName, Methods: methods, Level: probeset.Trace, Levels: mostTraceLevels}}}
+	r.applied.options = liveprobes.Options{Own: own.Given(c.own), Focus: true, RingBytes: lateRingBytes}
+	r.prepare = func() error {
+		r.readValues(ctx)
+		return nil
+	}
+	if err := r.enter(ctx, "drill", arena.On|arena.Timed, 0); err != nil {
+		return err
+	}
+	if why := r.recovery.Disturbed(); why != "" && ctx.Err() == nil {
+		return r.abandon(ctx, fmt.Errorf("nothing was compared, because calls would be slow by Sonde alone: %v; --settle waits longer for that, --no-settle compares them as they are", r.recovery))
+	}
+	s := r.session
+	defer func() { _ = s.Release() }()
+	r.rings = trace.NewReader(s, r.applied.Probes, nil, settleTime)
+	r.measureTraceCost(ctx, r.rings)
+	r.start = r.began
+	watched := "watch " + strings.Join(r.methods(), ", ")
+	if len(r.entries) > 0 {
+		watched = "watch where work enters the program"
+	}
+	r.steps = append(r.steps, drill.Step{Text: watched, Methods: len(r.applied.Roots()), Woven: len(r.applied.Roots())})
+	ended := r.search(ctx)
+	r.stopSampling(ctx)
+	return r.finish(ctx, ended)
+}
+
+// methods returns the patterns of the methods that are watched.
+func (r *drillRun) methods() []string {
+	if len(r.entries) > 0 {
+		return r.entries
+	}
+	return r.patterns
+}
+
+// entrySampling is how long threads are sampled to find out where work enters the program.
+const entrySampling = 3 * time.Second
+
+// findEntries finds the methods to watch, if none was named.
+func (r *drillRun) findEntries(ctx context.Context) error {
+	jvm, err := inspect(r.pid)
+	if err != nil {
+		return err
+	}
+	packages := own.Given(r.own)
+	if len(r.own) == 0 {
+		packages = own.Guess(jvm)
+	}
+	r.screen.say("%s", format.Printable(packages.String()))
+	s, err := startSampler(ctx, r.pid, mostSampling)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = s.Close(ctx) }()
+	if err := process.Pause(ctx, entrySampling); err != nil {
+		return err
+	}
+	batch, err := s.Poll(ctx)
+	if err != nil {
+		return err
+	}
+	for _, m := range drill.Entries(batch.Samples, packages.Has) {
+		if text := pattern.Of(m, false); text != "" {
+			r.entries = append(r.entries, text)
+		}
+	}
+	if len(r.entries) == 0 {
+		return fmt.Errorf("no thread was in a method of the own packages within %v: search while the program works, or name a METHOD; --own names the packages", entrySampling)
+	}
+	r.screen.say("watching where work enters the program: %s", format.Printable(strings.Join(r.entries, ", ")))
+	return nil
+}
+
+// readValues makes the hook of the method read values, if it is a single one.
+func (r *drillRun) readValues(ctx context.Context) {
+	roots := r.applied.Roots()
+	if len(roots) != 1 || len(r.values) > 0 {
+		return
+	}
+	found := r.applied.Values(roots[0])
+	at, err := pattern.Parse(pattern.Of(roots[0], false))
+	if err != nil || len(found) == 0 {
+		return // no pattern names this method alone, or it has no values
+	}
+	set := *r.applied.set
+	probe := set.Probes[0]
+	var names []string
+	for _, value := range found {
+		name := fmt.Sprintf("drill%d", len(set.Tags))
+		switch {
+		case value.Few && len(set.Tags) < mostTagged:
+			set.Tags = append(set.Tags, probeset.Tag{Name: name, Value: value.Expr, At: at})
+		case len(probe.Captures) < mostCaptured:
+			name = value.Expr.Text()
+			probe.Captures = append(probe.Captures, value.Expr)
+			probe.Level = probeset.Capture
+		default:
+			continue
+		}
+		r.values[name] = value.Name
+		names = append(names, value.Name)
+	}
+	set.Probes = []probeset.Probe{probe}
+	changed, err := r.applied.Apply(ctx, &set)
+	if err != nil {
+		r.values = map[string]string{}
+		r.remark("no values are compared: " + format.OneLine(err))
+		return
+	}
+	r.applied.set, r.applied.report = &set, changed
+	r.screen.say("compared by data: %s", format.Printable(strings.Join(names, ", ")))
+}
+
+// search goes from the method down to the cause, and returns why it ended.
+func (r *drillRun) search(ctx context.Context) ending {
+	if ended := r.collect(ctx, r.isEnoughToBegin); ended != endedEnough {
+		return ended
+	}
+	r.chooseRoot(ctx)
+	r.startSampling(ctx)
+	for {
+		choice := r.tree.Choose(r.path, r.isOpen, r.isWait)
+		r.keepLevels(choice)
+		if choice.Open != nil {
+			woven, err := r.descend(ctx, choice)
+			if err != nil {
+				r.remark(format.OneLine(err))
+				return endedInterrupted
+			}
+			if woven > 0 {
+				if ended := r.collect(ctx, r.isEnough); ended != endedEnough {
+					return ended
+				}
+			}
+			continue
+		}
+		ended := r.collect(ctx, func() bool { return r.isExplained(choice) })
+		if ended == endedEnough && !r.isWait && r.cause != nil && r.cause.AwaitsTask() {
+			r.isWait = true
+			if len(r.tree.Choose(r.path, r.isOpen, true).Path) > len(choice.Path) {
+				r.path = choice.Spots()
+				r.screen.say("%s; the search goes on in the task that it waits for", format.Printable(r.cause.Text))
+				continue
+			}
+		}
+		if ended == endedEnough {
+			r.explain(ctx, choice)
+			return endedCause
+		}
+		return ended
+	}
+}
+
+func (r *drillRun) isEnough() bool { return r.tree.IsEnough(time.Since(r.level)) }
+
+// isEnoughToBegin reports whether a root has enough slow calls. Several roots are compared for a while.
+func (r *drillRun) isEnoughToBegin() bool {
+	waited := time.Since(r.level)
+	if len(r.trees) > 1 && waited < drill.Patience/2 {
+		return false
+	}
+	for _, tree := range r.trees {
+		if tree.IsEnough(waited) {
+			return true
+		}
+	}
+	return false
+}
+
+// isExplained reports whether there are enough samples of the last method of a path.
+func (r *drillRun) isExplained(choice drill.Choice) bool {
+	if choice.Stop != drill.OwnTime || r.samples == nil {
+		return true
+	}
+	n := 0
+	states := r.evidence.States(choice.Path)
+	for _, s := range states {
+		n += s.Samples
+	}
+	r.cause = r.tree.Explain(choice, states, r.evidence.Paused(r.pauses))
+	return n >= enoughSamples || time.Since(r.level) >= 2*drill.Patience
+}
+
+// chooseRoot chooses the method whose slow calls took most time, if several match.
+func (r *drillRun) chooseRoot(ctx context.Context) {
+	chosen := r.slowestRoot()
+	r.screen.say("%s", format.Printable(r.result(time.Since(r.start)).Summary()[0]))
+	if len(r.applied.Roots()) == 1 {
+		return
+	}
+	root, is := r.applied.MethodOf(chosen)
+	one, err := pattern.Parse(pattern.Of(root, false))
+	if !is || err != nil {
+		return // all stay, and only this one is looked at
+	}
+	r.remark(fmt.Sprintf("%s match: the search goes on in %s, whose slow calls took most time", format.Count(len(r.applied.Roots()), "method", "methods"), format.Printable(root.QualifiedName())))
+	set := *r.applied.set
+	set.Probes = slices.Clone(set.Probes)
+	set.Probes[0].Methods = []*pattern.Pattern{one}
+	if _, err := r.applied.Apply(ctx, &set); err != nil {
+		r.remark(format.OneLine(err))
+		return
+	}
+	r.applied.set = &set
+	r.readValues(ctx)
+}
+
+// slowestRoot chooses the root whose slow calls took most time, and returns its hook.
+func (r *drillRun) slowestRoot() (chosen uint32) {
+	for spot, calls := range r.calls {
+		if r.root == nil || calls.excess > r.root.excess {
+			chosen, r.root = spot, calls
+		}
+	}
+	r.tree = r.trees[chosen]
+	r.levels = r.tree.Levels([]*drill.Node{r.tree.Root})
+	return chosen
+}
+
+// isOpen reports whether the callees of a method have hooks.
+func (r *drillRun) isOpen(n *drill.Node) bool {
+	m, is := r.applied.MethodOf(n.Spot)
+	return !is || r.opened[m] || r.applied.IsOpen(m)
+}
+
+// descend puts hooks into what a method calls, and waits until the program has settled. It returns how many are new.
+func (r *drillRun) descend(ctx context.Context, choice drill.Choice) (woven int, err error) {
+	var path []classfile.MethodRef
+	for _, n := range choice.Path {
+		if m, is := r.applied.MethodOf(n.Spot); is {
+			path = append(path, m)
+		}
+	}
+	last, _ := r.applied.MethodOf(choice.Open.Spot)
+	r.opened[last], r.path = true, choice.Spots()
+	woven, on, err := r.applied.Narrow(ctx, path, []classfile.MethodRef{last}, drillAhead)
+	if err != nil || woven == 0 {
+		return 0, err
+	}
+	text := fmt.Sprintf("callees of %s", choice.Open.Name())
+	if len(choice.Path) > 1 {
+		text = fmt.Sprintf("%s has %s of the excess: its callees", choice.Open.Name(), format.Percent(r.tree.Time(choice.Open).Share.Part))
+	}
+	r.screen.say("%s: %s: %s", format.ShortDuration(time.Since(r.start)), format.Count(woven, "method gets a hook", "methods get hooks"), format.Printable(text))
+	r.settleAgain(ctx)
+	step := drill.Step{At: time.Since(r.start), Text: text, Methods: on + 1, Woven: woven}
+	if r.pace != nil {
+		step.Settled = r.recovery.Took
+	}
+	r.steps = append(r.steps, step)
+	return woven, nil
+}
+
+// settleAgain waits until the program runs as before its last change, no longer than the search lasts. Results begin
+// then.
+func (r *drillRun) settleAgain(ctx context.Context) {
+	limit := r.target.settle.limit
+	r.target.settle.limit = min(limit, max(time.Second, time.Until(r.start.Add(r.duration))/2))
+	r.settle(ctx)
+	r.target.settle.limit = limit
+	if r.pace == nil {
+		r.session.Restart()
+		r.began = time.Now()
+	}
+	readRings(r.rings)
+	_ = r.rings.TakeNow() // they began before
+	r.pollSamples(ctx)
+	r.evidence.Forget()
+	r.tree = drill.NewTree(r.slowerThan)
+}
+
+// collect takes in calls until there are enough, or the search ends.
+func (r *drillRun) collect(ctx context.Context, isEnough func() bool) ending {
+	r.level = time.Now()
+	r.measureShare() // from now on
+	s := waitLoop{done: r.session.Done(), why: r.endedBy, screen: r.screen}
+	s.endAfter(r.duration, r.start)
+	s.addTask(readEvery, func() ending {
+		r.take()
+		return notEnded
+	})
+	s.addTask(progressEvery, func() ending {
+		r.pollSamples(ctx)
+		r.drawProgress()
+		if isEnough() {
+			return endedEnough
+		}
+		return notEnded
+	})
+	s.addTask(pausesEvery, func() ending {
+		r.readPauses()
+		return notEnded
+	})
+	s.addTask(drillBudgetEvery, func() ending { return r.keepBudget(ctx) })
+	ended := s.wait(ctx)
+	r.measureShare()
+	if ended == endedDuration && r.root == nil && !r.hasSlow() {
+		return endedHealthy
+	}
+	return ended
+}
+
+func (r *drillRun) hasSlow() bool {
+	for _, c := range r.calls {
+		if c.slow.Calls > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// take takes in the transactions that have ended.
+func (r *drillRun) take() {
+	readRings(r.rings)
+	for _, tx := range r.rings.TakeNow() {
+		r.add(tx)
+	}
+}
+
+func (r *drillRun) add(tx *trace.Transaction) {
+	if tx.Begin.Before(r.began) {
+		return
+	}
+	written, _ := tx.Calls()
+	r.written += written
+	if tx.Lost > 0 {
+		r.lost++
+		return
+	}
+	spot := tx.Root.Spot
+	tree := r.tree
+	if r.root == nil {
+		if tree = r.trees[spot]; tree == nil {
+			tree = drill.NewTree(r.slowerThan)
+			r.trees[spot], r.calls[spot] = tree, &rootCalls{}
+		}
+	} else if m, is := r.applied.MethodOf(spot); is && !slices.Contains(r.applied.Roots(), m) {
+		return // of a method that was not chosen
+	}
+	tree.Add(tx)
+	calls := r.root
+	if calls == nil {
+		calls = r.calls[spot]
+	}
+	isSlow := tree.IsSlow(tx)
+	if isSlow {
+		calls.slow.Add(tx.Duration)
+		calls.excess += tx.Duration - r.slowerThan
+	} else {
+		calls.normal.Add(tx.Duration)
+	}
+	r.evidence.Add(tx, isSlow)
+	r.data.Add(drill.Observation{Slow: isSlow, Values: r.valuesOf(tx)})
+}
+
+// valuesOf returns the values of a transaction by their names.
+func (r *drillRun) valuesOf(tx *trace.Transaction) map[string]string {
+	values := map[string]string{}
+	for _, v := range tx.Root.Values {
+		if name, is := r.values[v.Expression]; is && !v.Failed && !v.Redacted {
+			values[name] = v.Text
+			if v.Null {
+				values[name] = "null"
+			}
+		}
+	}
+	for tag, value := range tx.Tags {
+		if name, is := r.values[tag]; is {
+			values[name] = value
+		}
+	}
+	return values
+}
+
+// readPauses reads for how long the JVM stopped its threads since the last reading.
+func (r *drillRun) readPauses() {
+	now, err := r.session.Read()
+	if err != nil {
+		return
+	}
+	if since := r.reading.Until(now); !r.reading.At.IsZero() && since.Known.Pauses {
+		r.pauses.Add(drill.Pause{From: r.reading.At, To: now.At, Stopped: since.Pause})
+	}
+	r.reading = now
+}
+
+// measureShare returns the part of the program's time that hooks took since the last call; 0 if it is not known.
+func (r *drillRun) measureShare() float64 {
+	now, err := r.session.Read()
+	each := r.cost.Cost()
+	calls, failed := r.callsSoFar()
+	if err != nil || failed != nil || each == nil {
+		return 0 // the end reports it
+	}
+	before, counted, written := r.budgetAt, r.counted, r.written
+	r.budgetAt, r.counted, r.written = now, calls, 0
+	since := before.Until(now)
+	if before.At.Before(r.level) || calls < counted || since.Elapsed < leastShare {
+		return 0
+	}
+	program := max(since.Rest+since.CompileCPU+since.VMThread, time.Duration(leastUse*float64(since.Elapsed)))
+	nanos := hookNanos(calls-counted, written, each) + (recordPart-1)*each.Median*float64(written)
+	part := nanos / float64(program)
+	r.hooked = max(r.hooked, part)
+	return part
+}
+
+// keepBudget traces fewer calls if hooks cost too much.
+func (r *drillRun) keepBudget(ctx context.Context) ending {
+	part := r.measureShare()
+	period := drill.Period(r.period, part, r.part)
+	if period == r.period {
+		return notEnded
+	}
+	if period > drill.MostPeriod {
+		r.remark(fmt.Sprintf("hooks cost %s of the program's CPU time, and the budget is %s: the search ends", format.Percent(part), format.Percent(r.part)))
+		return endedBudget
+	}
+	set := *r.applied.set
+	set.Probes = slices.Clone(set.Probes)
+	set.Probes[0].Sample = period
+	if _, err := r.applied.Apply(ctx, &set); err != nil {
+		r.remark(format.OneLine(err))
+		return endedBudget
+	}
+	r.applied.set, r.period = &set, period
+	r.screen.say("hooks cost %s of the program's CPU time, and the budget is %s: one call in %d is traced from now on", format.Percent(part), format.Percent(r.part), period)
+	return notEnded
+}
+
+// startSampling begins to sample what threads do in slow calls.
+func (r *drillRun) startSampling(ctx context.Context) {
+	s, err := startSampler(ctx, r.pid, min(max(r.slowerThan/samplesPerCall, leastSampling), mostSampling))
+	if err != nil {
+		r.remark("what threads do in slow calls is not known: " + format.OneLine(err))
+		return
+	}
+	r.samples, r.sampled = s, s.Source().String()
+	if limits := s.Source().Limits(); limits != "" {
+		r.sampled += ", " + limits
+	}
+}
+
+// startSampler samples running and waiting threads: by the kernel, or where that is not allowed by thread dumps.
+func startSampler(ctx context.Context, pid int, period time.Duration) (*sampler.Sampler, error) {
+	s, err := sampler.Start(ctx, pid, sampler.Options{Source: sampler.Kernel, Waiting: true, Period: period})
+	if err != nil {
+		return sampler.Start(ctx, pid, sampler.Options{Source: sampler.ThreadDumps, Waiting: true, Period: dumpSampling})
+	}
+	return s, nil
+}
+
+func (r *drillRun) stopSampling(ctx context.Context) {
+	if r.samples != nil {
+		_ = r.samples.Close(ctx) // it has changed nothing
+		r.samples = nil
+	}
+}
+
+func (r *drillRun) pollSamples(ctx context.Context) {
+	if r.samples == nil {
+		return
+	}
+	batch, err := r.samples.Poll(ctx)
+	if err != nil {
+		return // the end of the session says why
+	}
+	methods := r.applied.Roots()
+	for _, spot := range r.onPath {
+		if m, is := r.applied.MethodOf(spot); is {
+			methods = append(methods, m)
+		}
+	}
+	r.evidence.AddSamples(batch.Samples, batch.Period, drill.IsOn(methods))
+}
+
+// explain names the cause at the end of a path. If that is a wait, thread dumps show for what, and which thread has it.
+func (r *drillRun) explain(ctx context.Context, choice drill.Choice) {
+	r.keepLevels(choice)
+	r.cause = r.tree.Explain(choice, r.evidence.States(choice.Path), r.evidence.Paused(r.pauses))
+	if !r.cause.IsWait() {
+		return
+	}
+	r.screen.say("%s: thread dumps will show which object, and who has it", format.Printable(r.cause.Text))
+	last, _ := r.applied.MethodOf(choice.Last().Spot)
+	var seen drill.Locks
+	for range mostDumps {
+		blocked, err := sampler.Locks(ctx, r.pid)
+		if err != nil {
+			r.remark("the lock is not known: " + format.OneLine(err))
+			return
+		}
+		seen.Add(blocked, drill.IsOn([]classfile.MethodRef{last}))
+		if seen.Seen() >= enoughDumps || process.Pause(ctx, dumpEvery) != nil {
+			break
+		}
+	}
+	r.cause.Lock = seen.Most()
+	r.cause.Describe()
+}
+
+// keepLevels keeps the figures of a path. Callees beside it had hooks only when it was chosen.
+func (r *drillRun) keepLevels(choice drill.Choice) {
+	levels := r.tree.Levels(choice.Path)
+	for i := range levels {
+		if i < len(r.levels) && len(levels[i].Others) == 0 && levels[i].Name() == r.levels[i].Name() {
+			isNext := func(s drill.Sibling) bool { return i+1 < len(levels) && levels[i+1].Name() == s.Class+"."+s.Method }
+			levels[i].Others = slices.DeleteFunc(slices.Clone(r.levels[i].Others), isNext)
+		}
+	}
+	if choice.Stop != drill.Changed {
+		r.levels, r.onPath = levels, choice.Spots()
+	}
+}
+
+// result describes what was found so far.
+func (r *drillRun) result(took time.Duration) *drill.Result {
+	s := r.session
+	d := &drill.Result{
+		Target: trace.Target{PID: r.pid, Command: s.JVM().Main, JDK: fmt.Sprint(s.JDK())}, Command: commandLine("drill", r.patterns), Methods: r.methods(),
+		Goal: r.slowerThan, Began: r.start, Took: took, Path: r.levels, Cause: r.cause, Steps: r.steps, SampledBy: r.sampled, Period: r.period, HookShare: r.hooked,
+	}
+	calls := r.root
+	if calls == nil {
+		calls = &rootCalls{}
+		for _, one := range r.calls {
+			if calls.slow.Calls+calls.normal.Calls == 0 || one.excess > calls.excess {
+				calls = one
+			}
+		}
+	}
+	d.Slow, d.Normal = calls.slow, calls.normal
+	for _, name := range r.values {
+		d.Values = append(d.Values, name)
+	}
+	slices.Sort(d.Values)
+	return d
+}
+
+// finish describes what was found, removes the hooks, and writes it.
+func (r *drillRun) finish(ctx context.Context, ended ending) error {
+	r.take()
+	took := time.Since(r.start)
+	if r.root == nil && r.hasSlow() {
+		r.slowestRoot()
+	}
+	switch {
+	case ended == endedCause || r.root == nil:
+	case r.tree.Slow > 0:
+		choice := r.tree.Choose(r.path, r.isOpen, r.isWait)
+		r.keepLevels(choice)
+		r.cause = r.tree.Explain(choice, r.evidence.States(choice.Path), r.evidence.Paused(r.pauses))
+	default: // its callees have got hooks, and no call was slow since then
+		r.cause = drill.NotFound(r.levels[len(r.levels)-1])
+	}
+	if r.lost > 0 {
+		r.remark(fmt.Sprintf("%s not compared, because the buffers of their threads were full", format.Count(r.lost, "call was", "calls were")))
+	}
+	result := r.result(took)
+	result.Ended, result.When = string(ended), r.data.Rule()
+	r.reportLate(r.leftAlone())
+	r.screen.clear()
+	farewell, err := r.leave(ctx, ended)
+	result.Removed = err == nil
+	result.Disturbed, result.Disturbance = r.disturbed(), r.disturbance
+	result.Notes = r.remarksWith(nil)
+	failure := errors.Join(err, r.write(result, ended))
+	r.reportFarewell(farewell)
+	if result.Slow.Calls+result.Normal.Calls == 0 && failure == nil {
+		failure = fmt.Errorf("%s was not called within %s: search longer, or while it is used (calls that began earlier are not seen)", strings.Join(r.methods(), ", "), format.Duration(took.Round(time.Millisecond)))
+	}
+	return failure
+}
+
+func (r *drillRun) write(result *drill.Result, ended ending) error {
+	reportWritten, failed := r.writeOutputs(r.outputs, func(path string) error { return report.Drills.WriteFile(path, result) })
+	defer reportWritten()
+	keepFiles(r.streams, report.Drills, result)
+	if ended == endedUnread {
+		return errors.Join(failed, syscall.EPIPE)
+	}
+	out := bufio.NewWriter(r.out) // keeps the first error until Flush
+	if r.json {
+		failed = errors.Join(failed, document.Write(out, document.NewDrill(result)))
+	} else {
+		writeDisturbed(out, result.Disturbed)
+		failed = errors.Join(failed, text.WriteDrill(out, result, r.outWidth()))
+	}
+	return errors.Join(failed, out.Flush())
+}
+
+// drawProgress shows how far the search is.
+func (r *drillRun) drawProgress() {
+	if r.screen.silent || r.json {
+		return
+	}
+	so := r.result(time.Since(r.start))
+	r.screen.show(func(width int) service.Frame {
+		frame := service.Frame{PID: r.pid, Lines: []string{
+			so.Command + " --slower-than " + format.Duration(r.slowerThan),
+			fmt.Sprintf("%s: %s, %s; %s", format.ShortDuration(so.Took), format.Count(so.Slow.Calls, "slow call", "slow calls"),
+				format.Count(so.Normal.Calls, "normal one", "normal ones"), r.steps[len(r.steps)-1].Text),
+		}}
+		frame.Titles, frame.Rows = text.DrillRows(so.Path, width)
+		return frame
+	})
+}

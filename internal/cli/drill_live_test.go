@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/sonde-jvm/sonde/internal/jvmtest"
+	"github.com/sonde-jvm/sonde/internal/measure/drill"
+	"github.com/sonde-jvm/sonde/internal/report/document"
+)
+
+// TestDrillLive searches in programs whose problem is known. Slow calls take at least 60 ms, normal ones almost nothing.
+func TestDrillLive(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		problem, class string
+		path           string
+		kind           drill.Kind
+		when           string
+	}{
+		{"lock", "Locked", "serve book", drill.Locked, "order.tenant=globex ("},
+		{"deep", "Deep", "serve price discount history pause", drill.Sleeps, "order.tenant=globex ("},
+		{"sleep", "Sleepy", "serve pause", drill.Sleeps, "order.tenant=globex and order.tier=PREMIUM ("},
+	}
+	for _, jdk := range jvmtest.JDKs(t) {
+		if jdk.Major < 17 {
+			continue // the program has records
+		}
+		for _, test := range tests {
+			t.Run(fmt.Sprintf("%s, jdk%d", test.problem, jdk.Major), func(t *testing.T) {
+				t.Parallel()
+				pid := startDrilled(t, jdk, test.problem)
+				code, out, stderr := sonde(t, "drill", pid, "drilled.Drilled$"+test.class+".serve", "--slower-than", "40ms", "--json")
+				if code != exitOK {
+					t.Fatalf("exit code %d: %s", code, stderr)
+				}
+				found := parse[document.Drill](t, out)
+				var path []string
+				for _, l := range found.Path {
+					path = append(path, l.Method)
+				}
+				if got := strings.Join(path, " "); got != test.path {
+					t.Errorf("path: got %s, want %s; %s", got, test.path, stderr)
+				}
+				if found.Cause == nil || found.Cause.Kind != test.kind || found.Ended != string(endedCause) || !found.Removed {
+					t.Fatalf("got %s, cause %+v, removed %t, want %s; %s", found.Ended, found.Cause, found.Removed, test.kind, stderr)
+				}
+				if last := found.Path[len(found.Path)-1]; last.Own.Share.Part < 0.8 || last.Own.Share.Part > 1.2 {
+					t.Errorf("the share of the cause: got %v, want about 1", last.Own.Share)
+				}
+				if found.Cause.Kind == drill.Locked {
+					if l := found.Cause.Lock; l == nil || l.Class != "drilled.Drilled$Ledger" || l.Holder != "closing" {
+						t.Errorf("lock: got %+v, want a Ledger that the thread closing has; %s", l, stderr)
+					}
+				}
+				if found.When == nil || !strings.Contains(found.When.String(), test.when) || found.When.NormalOnes*5 > found.When.Normal {
+					t.Errorf("data: got %v, want %s; compared %v", found.When, test.when, found.Values)
+				}
+				checkUndrilled(t, pid)
+			})
+		}
+		t.Run(fmt.Sprintf("healthy, jdk%d", jdk.Major), func(t *testing.T) {
+			t.Parallel()
+			pid := startDrilled(t, jdk, "healthy")
+			code, out, stderr := sonde(t, "drill", pid, "drilled.Drilled$Healthy.serve", "--slower-than", "1h", "--duration", "1s")
+			if code != exitOK || !strings.HasPrefix(out, "healthy: no call of drilled.Drilled$Healthy.serve took longer than") {
+				t.Errorf("exit code %d: got %s; %s", code, out, stderr)
+			}
+			checkUndrilled(t, pid)
+		})
+	}
+}
+
+func startDrilled(t *testing.T, jdk jvmtest.JDK, problem string) (pid string) {
+	t.Helper()
+	classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{"testdata/drilled/Drilled.java"}, Flags: []string{"-parameters"}})
+	p := jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: []string{"-cp", classes, "drilled.Drilled", problem}})
+	return strconv.Itoa(p.PID)
+}
+
+// checkUndrilled checks that nothing is left in a JVM.
+func checkUndrilled(t *testing.T, pid string) {
+	t.Helper()
+	if _, out, _ := sonde(t, "status", pid); !strings.HasPrefix(out, "Sonde has no hooks and no agent in") {
+		t.Errorf("%s", out)
+	}
+}

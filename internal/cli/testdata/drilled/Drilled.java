@@ -1,0 +1,167 @@
+package drilled;
+
+import java.util.concurrent.CountDownLatch;
+
+/**
+ * Serves orders until its input ends. Each problem makes some of them slow: by a lock that another thread has, for one
+ * tenant, by a callee three levels down, or not at all. Slow ones take far longer than everything else.
+ */
+public final class Drilled {
+    static final long SLOW_MILLIS = 60;
+    private static volatile long sink;
+
+    enum Tier { GUEST, REGULAR, PREMIUM }
+
+    record Order(int number, String tenant, Tier tier) { }
+
+    /** The lock of the first problem. */
+    static final class Ledger {
+        private int entries;
+
+        synchronized void add() {
+            entries++;
+        }
+
+        synchronized void close(CountDownLatch held, CountDownLatch free) throws InterruptedException {
+            held.countDown();
+            free.await();
+        }
+    }
+
+    interface Shop {
+        void serve(Order order) throws Exception;
+    }
+
+    /** Waits for a lock that the thread "closing" has. */
+    static final class Locked implements Shop {
+        private final Ledger ledger = new Ledger();
+
+        @Override
+        public void serve(Order order) throws Exception {
+            look(order);
+            if (!order.tenant().equals("globex")) {
+                book(order);
+                return;
+            }
+            CountDownLatch held = new CountDownLatch(1);
+            CountDownLatch free = new CountDownLatch(1);
+            Thread closing = new Thread(() -> hold(held, free), "closing");
+            closing.start();
+            held.await();
+            Thread timer = new Thread(() -> release(free), "timer");
+            timer.start();
+            book(order);
+            closing.join();
+            timer.join();
+        }
+
+        private void hold(CountDownLatch held, CountDownLatch free) {
+            try {
+                ledger.close(held, free);
+            } catch (InterruptedException e) {
+                throw new IllegalStateException(e);
+            }
+        }
+
+        private static void release(CountDownLatch free) {
+            pause();
+            free.countDown();
+        }
+
+        void book(Order order) {
+            sink += order.number();
+            ledger.add();
+        }
+    }
+
+    /** Slow for one tenant, in a callee three levels down. */
+    static final class Deep implements Shop {
+        @Override
+        public void serve(Order order) {
+            look(order);
+            price(order);
+            ship(order);
+        }
+
+        void price(Order order) {
+            sink += look(order);
+            discount(order);
+        }
+
+        void discount(Order order) {
+            sink += look(order);
+            if (order.tenant().equals("globex")) {
+                history(order);
+            }
+        }
+
+        void history(Order order) {
+            sink += look(order);
+            pause();
+        }
+
+        void ship(Order order) {
+            sink += look(order);
+        }
+    }
+
+    /** Sleeps itself, for premium customers of one tenant. */
+    static final class Sleepy implements Shop {
+        @Override
+        public void serve(Order order) {
+            sink += look(order);
+            if (order.tenant().equals("globex") && order.tier() == Tier.PREMIUM) {
+                pause();
+            }
+        }
+    }
+
+    static final class Healthy implements Shop {
+        @Override
+        public void serve(Order order) {
+            sink += look(order);
+        }
+    }
+
+    static void pause() {
+        try {
+            Thread.sleep(SLOW_MILLIS);
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    static long look(Order order) {
+        long x = order.number() * 31L + 7;
+        for (int i = 0; i < 40; i++) {
+            x = x * 25214903917L + 11 ^ x >>> 7;
+        }
+        return x;
+    }
+
+    public static void main(String[] args) throws Exception {
+        Shop shop = switch (args[0]) {
+            case "lock" -> new Locked();
+            case "deep" -> new Deep();
+            case "sleep" -> new Sleepy();
+            default -> new Healthy();
+        };
+        String[] tenants = {"acme", "globex", "initech", "umbrella"};
+        Thread worker = new Thread(() -> {
+            try {
+                for (int i = 0; ; i++) {
+                    shop.serve(new Order(i, tenants[i % 4], Tier.values()[i / 4 % 3]));
+                    Thread.sleep(2);
+                }
+            } catch (Exception e) {
+                throw new IllegalStateException(e);
+            }
+        }, "worker");
+        worker.setDaemon(true);
+        worker.start();
+        System.out.println("ready");
+        while (System.in.read() >= 0) {
+            // until its input ends
+        }
+    }
+}

@@ -1,0 +1,165 @@
+package drill
+
+import (
+	"slices"
+	"time"
+)
+
+const (
+	// leastPart is the part of a method's excess that a callee must account for, to be the next method.
+	leastPart = 0.3
+	// mostOfIt is the part of an excess from which on something accounts for most of it.
+	mostOfIt = 0.5
+	// Calls of the root with which slow and normal ones are compared: enough of them, or few after Patience.
+	enoughCalls = 8
+	fewCalls    = 3
+	// Patience is how long enough calls are awaited.
+	Patience = 6 * time.Second
+	// MostLevels bounds the path.
+	MostLevels = 60
+)
+
+// IsEnough reports whether there are enough calls to compare slow with normal ones, after they were awaited for a
+// time. Slow calls alone are enough if there are no others.
+func (t *Tree) IsEnough(waited time.Duration) bool {
+	if t.Slow >= enoughCalls && t.Normal >= enoughCalls {
+		return true
+	}
+	return t.Slow >= fewCalls && waited >= Patience
+}
+
+// A Stop says why a path ends.
+type Stop string
+
+// The reasons.
+const (
+	Unfinished Stop = ""        // its last method has callees that had no hooks yet
+	OwnTime    Stop = "own"     // the own time of the last method, and of callees that get no hooks
+	Spread     Stop = "spread"  // many callees have a part each
+	Changed    Stop = "changed" // the path no longer accounts for the excess
+)
+
+// A Choice is where the excess of slow calls comes from, as far as hooks show it.
+type Choice struct {
+	Path []*Node // from the root on
+	Stop Stop
+	Open *Node // its callees should get hooks next; nil if the search ends
+}
+
+// Last returns the last method of the path.
+func (c Choice) Last() *Node { return c.Path[len(c.Path)-1] }
+
+// Choose follows the excess from the root down: along a path that was chosen before, then at each method into
+// the callee with the largest excess, if it is a large part of the method's, until callees have no hooks.
+// isOpen reports whether the callees of a method have hooks, as far as they can. If the last method
+// waits for others, tasks on other threads that have the excess are followed.
+func (t *Tree) Choose(before []uint32, isOpen func(*Node) bool, waits bool) Choice {
+	choice := Choice{Path: []*Node{t.Root}}
+	for _, spot := range before[min(1, len(before)):] {
+		next := called(choice.Path, spot)
+		if next == nil || t.Time(next).Excess() < leastPart/2*t.Time(choice.Last()).Excess() {
+			choice.Stop = Changed
+			return choice
+		}
+		choice.Path = append(choice.Path, next)
+	}
+	for len(choice.Path) < MostLevels {
+		n := choice.Last()
+		if !isOpen(n) {
+			choice.Open = n
+			return choice
+		}
+		next := t.next(n)
+		if next == nil {
+			break
+		}
+		choice.Path = append(choice.Path, next)
+	}
+	n := choice.Last()
+	if own := t.Self(n).Excess(); own < mostOfIt*t.Time(n).Excess() {
+		choice.Stop = Spread
+		return choice
+	}
+	choice.Stop = OwnTime
+	isTask := slices.ContainsFunc(choice.Path, func(n *Node) bool { return n.Handed })
+	if task := t.task(choice.Path); waits && !isTask && task != nil && t.Time(task).Excess() >= mostOfIt*t.Self(n).Excess() {
+		return t.Choose(append(spots(choice.Path), task.Spot), isOpen, false)
+	}
+	return choice
+}
+
+// called returns what the last method of a path calls, or a task that one of the path has handed to another thread.
+func called(path []*Node, spot uint32) *Node {
+	for i, n := range slices.Backward(path) {
+		for _, c := range n.Children {
+			if c.Spot == spot && (i == len(path)-1 || c.Handed) {
+				return c
+			}
+		}
+	}
+	return nil
+}
+
+// next returns the callee that has a large part of a method's excess, and more than its own time.
+func (t *Tree) next(n *Node) *Node {
+	callees := t.callees(n)
+	if len(callees) == 0 {
+		return nil
+	}
+	first := t.Time(callees[0]).Excess()
+	if first < leastPart*t.Time(n).Excess() || first < t.Self(n).Excess() {
+		return nil
+	}
+	return callees[0]
+}
+
+// Spots returns the hooks of the path.
+func (c Choice) Spots() []uint32 { return spots(c.Path) }
+
+func spots(path []*Node) (all []uint32) {
+	for _, n := range path {
+		all = append(all, n.Spot)
+	}
+	return all
+}
+
+// mostSiblings is how many other callees of a method are named.
+const mostSiblings = 4
+
+// Levels describes a path with the figures of each method, and the callees beside it that matter.
+func (t *Tree) Levels(path []*Node) (levels []Level) {
+	for i, n := range path {
+		l := Level{
+			Class: n.Class, Method: n.Method, Descriptor: n.Descriptor, Handed: n.Handed, Contrast: t.Time(n), Own: t.Self(n),
+			SlowCalls: perCall(n.Slow.Calls, t.Slow), NormalCalls: perCall(n.Normal.Calls, t.Normal),
+		}
+		for _, c := range t.callees(n) {
+			if len(l.Others) == mostSiblings || i+1 < len(path) && c == path[i+1] || t.Time(c).Share.Part < 0.01 {
+				continue
+			}
+			l.Others = append(l.Others, Sibling{Class: c.Class, Method: c.Method, Contrast: t.Time(c)})
+		}
+		levels = append(levels, l)
+	}
+	return levels
+}
+
+func perCall(calls uint64, roots int) float64 {
+	if roots == 0 {
+		return 0
+	}
+	return float64(calls) / float64(roots)
+}
+
+// Period returns of how many calls of the root one should be traced, to stay within a budget, if now one in
+// now is, and hooks cost a part of the program's time.
+func Period(now uint32, part, budget float64) uint32 {
+	if part <= budget || budget <= 0 {
+		return now
+	}
+	const margin = 1.25
+	return uint32(min(float64(MostPeriod), margin*part/budget*float64(max(now, 1)))) + 1
+}
+
+// MostPeriod is the largest period: with a larger one, hooks show too little for what they cost.
+const MostPeriod = 1000

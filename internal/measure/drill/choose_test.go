@@ -1,0 +1,196 @@
+package drill
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sonde-jvm/sonde/internal/measure/trace"
+)
+
+const (
+	goal = 10 * time.Millisecond
+	ms   = time.Millisecond
+)
+
+// The hooks of the tests.
+const (
+	web uint32 = iota + 1
+	load
+	pay
+	bank
+	audit
+	mail
+)
+
+var methods = map[uint32]string{web: "handle", load: "load", pay: "pay", bank: "bank", audit: "audit", mail: "mail"}
+
+// call returns a call with the times of what it calls, and its own.
+func call(spot uint32, own time.Duration, children ...*trace.Call) *trace.Call {
+	c := &trace.Call{Spot: spot, Class: "a.Shop", Method: methods[spot], Self: own, Duration: own, Measured: own, Thread: trace.Thread{ID: 7}}
+	for _, child := range children {
+		child.Start = c.Measured - own
+		c.Children = append(c.Children, child)
+		c.Duration += child.Duration
+		c.Measured += child.Measured
+	}
+	return c
+}
+
+func transaction(root *trace.Call, parts ...*trace.Call) *trace.Transaction {
+	for _, p := range parts {
+		p.Handed = true
+	}
+	return &trace.Transaction{Root: root, Duration: root.Duration, Parts: parts, Begin: time.Unix(100, 0)}
+}
+
+func repeated(n int, make func() *trace.Transaction) (all []*trace.Transaction) {
+	for range n {
+		all = append(all, make())
+	}
+	return all
+}
+
+func treeOf(all ...*trace.Transaction) *Tree {
+	tree := NewTree(goal)
+	for _, tx := range all {
+		tree.Add(tx)
+	}
+	return tree
+}
+
+func names(path []*Node) string {
+	var all []string
+	for _, n := range path {
+		all = append(all, n.Method)
+	}
+	return strings.Join(all, " ")
+}
+
+func TestChoose(t *testing.T) {
+	normal := func() *trace.Transaction {
+		return transaction(call(web, ms, call(load, ms), call(pay, ms, call(bank, ms))))
+	}
+	slowIn := func(own, loaded, paid, banked time.Duration) func() *trace.Transaction {
+		return func() *trace.Transaction {
+			return transaction(call(web, own, call(load, loaded), call(pay, paid, call(bank, banked))))
+		}
+	}
+	spread := func() *trace.Transaction {
+		return transaction(call(web, ms, call(load, 10*ms), call(pay, 11*ms), call(bank, 10*ms), call(audit, 10*ms), call(mail, 10*ms)))
+	}
+	async := func() *trace.Transaction {
+		return transaction(call(web, ms, call(load, 50*ms)), call(mail, ms, call(bank, 48*ms)))
+	}
+	tests := map[string]struct {
+		slow   func() *trace.Transaction
+		closed []uint32 // methods whose callees have no hooks
+		before []uint32
+		waits  bool
+		path   string
+		stop   Stop
+		open   string
+	}{
+		"own time of the root":                   {slow: slowIn(50*ms, ms, ms, ms), path: "handle", stop: OwnTime},
+		"a callee":                               {slow: slowIn(ms, 50*ms, ms, ms), path: "handle load", stop: OwnTime},
+		"two levels down":                        {slow: slowIn(ms, 2*ms, ms, 50*ms), path: "handle pay bank", stop: OwnTime},
+		"own time in between":                    {slow: slowIn(ms, ms, 50*ms, 2*ms), path: "handle pay", stop: OwnTime},
+		"the larger of two":                      {slow: slowIn(ms, 20*ms, ms, 50*ms), path: "handle pay bank", stop: OwnTime},
+		"callees without hooks":                  {slow: slowIn(ms, ms, 50*ms, ms), closed: []uint32{pay}, path: "handle pay", open: "pay"},
+		"root without hooks below":               {slow: slowIn(50*ms, ms, ms, ms), closed: []uint32{web}, path: "handle", open: "handle"},
+		"spread":                                 {slow: spread, path: "handle", stop: Spread},
+		"along the path before":                  {slow: slowIn(40*ms, ms, ms, 50*ms), before: []uint32{99, pay}, path: "handle pay bank", stop: OwnTime},
+		"the path before has nothing any more":   {slow: slowIn(ms, 50*ms, ms, ms), before: []uint32{web, pay}, path: "handle", stop: Changed},
+		"the path before is not called any more": {slow: slowIn(ms, 50*ms, ms, ms), before: []uint32{web, mail}, path: "handle", stop: Changed},
+		"a wait ends it":                         {slow: async, path: "handle load", stop: OwnTime},
+		"a wait for a task":                      {slow: async, waits: true, path: "handle load mail bank", stop: OwnTime},
+		"a task without hooks below":             {slow: async, waits: true, closed: []uint32{mail}, path: "handle load mail", open: "mail"},
+		"along a path with a task":               {slow: async, before: []uint32{web, load, mail}, path: "handle load mail bank", stop: OwnTime},
+	}
+	for name, test := range tests {
+		tree := treeOf(append(repeated(20, normal), repeated(10, test.slow)...)...)
+		got := tree.Choose(test.before, func(n *Node) bool { return !slices.Contains(test.closed, n.Spot) }, test.waits)
+		open := ""
+		if got.Open != nil {
+			open = got.Open.Method
+		}
+		if names(got.Path) != test.path || got.Stop != test.stop || open != test.open {
+			t.Errorf("%s: got path %q, stop %q, open %q, want %q, %q, %q", name, names(got.Path), got.Stop, open, test.path, test.stop, test.open)
+		}
+	}
+}
+
+// TestContrast checks means, shares and their intervals.
+func TestContrast(t *testing.T) {
+	tree := treeOf(
+		transaction(call(web, ms, call(load, ms))), transaction(call(web, 3*ms, call(load, ms))),
+		transaction(call(web, 2*ms, call(load, 41*ms))), transaction(call(web, 2*ms, call(load, 81*ms))),
+	)
+	lost := transaction(call(web, 900*ms))
+	lost.Lost = 1
+	tree.Add(lost)
+	if tree.Slow != 2 || tree.Normal != 2 {
+		t.Fatalf("got %d slow and %d normal calls, want 2 and 2", tree.Slow, tree.Normal)
+	}
+	got := tree.Time(tree.Root.Children[0])
+	if got.Slow != float64(61*ms) || got.Normal != float64(ms) || got.Share.Part != 1 {
+		t.Errorf("got %+v, want means of 61 and 1 ms, and all of the excess", got)
+	}
+	if got.Share.Low >= 1 || got.Share.High <= 1 {
+		t.Errorf("got the interval %v to %v, want one around 1", got.Share.Low, got.Share.High)
+	}
+	if own := tree.Self(tree.Root); own.Share.Part != 0 {
+		t.Errorf("own time: got the share %v, want 0", own.Share.Part)
+	}
+}
+
+// TestManyCalls: calls that were summed up count as the others.
+func TestManyCalls(t *testing.T) {
+	root := call(web, ms, call(load, 2*ms))
+	root.Folded = []*trace.Folded{{Spot: load, Class: "a.Shop", Method: "load", Calls: 99, Duration: 48 * ms, Self: 8 * ms, Children: []*trace.Folded{{Spot: bank, Method: "bank", Calls: 99, Duration: 40 * ms, Self: 40 * ms}}}}
+	root.Duration += 48 * ms
+	tree := treeOf(transaction(root), transaction(call(web, ms, call(load, ms))))
+	choice := tree.Choose(nil, func(*Node) bool { return true }, false)
+	if names(choice.Path) != "handle load bank" {
+		t.Errorf("got %q, want handle load bank", names(choice.Path))
+	}
+	r := Result{Path: tree.Levels(choice.Path), Slow: Calls{Calls: 1}, Normal: Calls{Calls: 1}}
+	if want := "a.Shop.handle calls a.Shop.load 100 times in a slow call, 1 times in a normal one"; !slices.Contains(r.Summary(), want) {
+		t.Errorf("got %q, want %q", r.Summary(), want)
+	}
+}
+
+func TestIsEnough(t *testing.T) {
+	for _, test := range []struct {
+		slow, normal int
+		waited       time.Duration
+		want         bool
+	}{
+		{0, 1000, time.Hour, false},
+		{enoughCalls, enoughCalls, 0, true},
+		{enoughCalls, 0, 0, false},
+		{enoughCalls, 0, Patience, true},
+		{fewCalls, 0, Patience, true},
+		{fewCalls - 1, 100, Patience, false},
+		{fewCalls, 100, Patience - 1, false},
+	} {
+		if got := (&Tree{Slow: test.slow, Normal: test.normal}).IsEnough(test.waited); got != test.want {
+			t.Errorf("%+v: got %t", test, got)
+		}
+	}
+}
+
+func TestPeriod(t *testing.T) {
+	for _, test := range []struct {
+		now          uint32
+		part, budget float64
+		want         uint32
+	}{
+		{0, 0.01, 0.02, 0}, {0, 0.04, 0.02, 3}, {10, 0.2, 0.02, 126}, {10, 0.02, 0.02, 10}, {100, 1, 0.02, MostPeriod + 1},
+	} {
+		if got := Period(test.now, test.part, test.budget); got != test.want {
+			t.Errorf("%+v: got %d", test, got)
+		}
+	}
+}

@@ -1,0 +1,344 @@
+package drill
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/internal/classes/callgraph"
+	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
+	"github.com/sonde-jvm/sonde/internal/jvm/sampler"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
+	"github.com/sonde-jvm/sonde/internal/measure/trace"
+)
+
+// A State is what threads did during the own time of a method in slow calls, by samples.
+type State struct {
+	Wait    jfr.Wait  `json:"wait"` // "" if they ran
+	Share   cct.Share `json:"share"`
+	Samples int       `json:"samples"`
+	// Through is the method that most of these stacks show as called by the method itself, and In the innermost
+	// one; "" if that is the method itself.
+	Through string `json:"through,omitempty"`
+	In      string `json:"in,omitempty"`
+}
+
+// A period is a time in which a thread was in the method itself, not in a callee with a hook.
+type period struct {
+	thread   uint64
+	from, to time.Time
+}
+
+// Evidence collects samples of threads that execute the methods of a path, and the slow calls to which they belong.
+type Evidence struct {
+	samples      []jfr.Sample
+	slow, normal []*trace.Transaction
+}
+
+// Limits of Evidence.
+const (
+	mostSamples = 20_000
+	mostKept    = 200 // calls of each kind
+)
+
+// AddSamples keeps samples of threads that execute one of some methods. each is the time for which a sample stands that
+// does not say it.
+func (e *Evidence) AddSamples(samples []jfr.Sample, each time.Duration, isOnPath func(class, name string) bool) {
+	isOn := func(f jfr.Frame) bool { return f.IsJava() && isOnPath(f.Method.Class, f.Method.Name) }
+	for _, s := range samples {
+		if s.Stack != nil && slices.ContainsFunc(s.Stack.Frames, isOn) {
+			s.Period = cmp.Or(s.Period, each)
+			e.samples = append(e.samples, s)
+		}
+	}
+	if more := len(e.samples) - mostSamples; more > 0 {
+		e.samples = slices.Clone(e.samples[more:])
+	}
+}
+
+// Add keeps a call, so that samples and pauses can be assigned to it.
+func (e *Evidence) Add(tx *trace.Transaction, isSlow bool) {
+	kept := &e.normal
+	if isSlow {
+		kept = &e.slow
+	}
+	if *kept = append(*kept, tx); len(*kept) > mostKept {
+		*kept = slices.Clone((*kept)[1:])
+	}
+}
+
+// Forget drops everything: hooks have changed.
+func (e *Evidence) Forget() { *e = Evidence{} }
+
+// Paused returns for how much longer slow calls were stopped by pauses than normal ones, on average.
+func (e *Evidence) Paused(p Pauses) time.Duration {
+	mean := func(calls []*trace.Transaction) (sum time.Duration) {
+		for _, tx := range calls {
+			sum += p.In(tx)
+		}
+		return sum / time.Duration(max(1, len(calls)))
+	}
+	return mean(e.slow) - mean(e.normal)
+}
+
+// States returns what threads did in the own time of the last method of a path, the most frequent first.
+func (e *Evidence) States(path []*Node) []State {
+	last := path[len(path)-1]
+	own := e.ownTime(path)
+	groups := make(map[jfr.Wait]*seen)
+	all, n := 0.0, 0
+	for _, s := range e.samples {
+		at := slices.IndexFunc(s.Stack.Frames, func(f jfr.Frame) bool { return f.IsJava() && isMethod(f.Method, last) })
+		if at < 0 || !own.has(s) {
+			continue
+		}
+		g := groups[s.Wait]
+		if g == nil {
+			g = &seen{through: map[string]int{}, in: map[string]int{}}
+			groups[s.Wait] = g
+		}
+		weight := float64(max(s.Period, time.Microsecond))
+		g.n++
+		g.weight += weight
+		all += weight
+		n++
+		g.add(s.Stack.Frames[:at])
+	}
+	var states []State
+	for wait, g := range groups {
+		states = append(states, State{
+			Wait: wait, Samples: g.n, Share: cct.ShareOf(g.weight, all, float64(n)), Through: mostOften(g.through), In: mostOften(g.in),
+		})
+	}
+	slices.SortFunc(states, func(a, b State) int {
+		return cmp.Or(cmp.Compare(b.Share.Part, a.Share.Part), strings.Compare(string(a.Wait), string(b.Wait)))
+	})
+	return states
+}
+
+// seen counts samples of one state.
+type seen struct {
+	n           int
+	weight      float64
+	through, in map[string]int
+}
+
+// add counts the frames inside the method, the innermost first.
+func (g *seen) add(inside []jfr.Frame) {
+	java := slices.DeleteFunc(slices.Clone(inside), func(f jfr.Frame) bool { return !f.IsJava() })
+	if len(java) == 0 {
+		return
+	}
+	name := func(f jfr.Frame) string { return f.Method.Ref().QualifiedName() }
+	g.in[name(java[0])]++
+	g.through[name(java[len(java)-1])]++
+}
+
+func mostOften(counts map[string]int) (most string) {
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		if most == "" || counts[name] > counts[most] {
+			most = name
+		}
+	}
+	return most
+}
+
+// isMethod reports whether a method on a stack is that of a node. Thread dumps have no descriptors.
+func isMethod(m *jfr.Method, n *Node) bool {
+	return m.Name == n.Method && m.Ref().ClassName() == n.Class && (m.Descriptor == "" || n.Descriptor == "" || m.Descriptor == n.Descriptor)
+}
+
+// ownTime holds the periods of slow calls: those of each thread by their start, and under 0 those of all.
+type ownTime map[uint64][]period
+
+func (e *Evidence) ownTime(path []*Node) ownTime {
+	own := make(ownTime)
+	for _, tx := range e.slow {
+		for _, p := range ownPeriods(tx, spots(path)) {
+			own[p.thread] = append(own[p.thread], p)
+			if p.thread != 0 {
+				own[0] = append(own[0], p)
+			}
+		}
+	}
+	for thread := range own {
+		slices.SortFunc(own[thread], func(a, b period) int { return a.from.Compare(b.from) })
+	}
+	return own
+}
+
+// has reports whether a sample was taken in one of the periods. The ids of some threads are not known.
+func (o ownTime) has(s jfr.Sample) bool {
+	isIn := func(p period) bool { return !s.At.Before(p.from) && !s.At.After(p.to) }
+	if s.Thread == nil || s.Thread.Virtual || s.Thread.JavaID == 0 {
+		return slices.ContainsFunc(o[0], isIn)
+	}
+	periods := o[uint64(s.Thread.JavaID)]
+	after, _ := slices.BinarySearchFunc(periods, s.At, func(p period, at time.Time) int {
+		if p.from.After(at) {
+			return 1
+		}
+		return -1
+	})
+	return after > 0 && isIn(periods[after-1])
+}
+
+// ownPeriods returns when a transaction was in the last method of a path itself.
+func ownPeriods(tx *trace.Transaction, path []uint32) (periods []period) {
+	var walk func(c *trace.Call, rest []uint32)
+	walk = func(c *trace.Call, rest []uint32) {
+		if len(rest) == 0 {
+			at := c.Start
+			add := func(to time.Duration) {
+				if to > at {
+					periods = append(periods, period{c.Thread.ID, tx.Begin.Add(at), tx.Begin.Add(to)})
+				}
+			}
+			for _, child := range c.Children {
+				add(child.Start)
+				at = max(at, child.Start+child.Measured)
+			}
+			add(c.Start + c.Measured)
+			return
+		}
+		for _, child := range c.Children {
+			if child.Spot == rest[0] {
+				walk(child, rest[1:])
+			}
+		}
+		for _, part := range tx.Parts {
+			if part.Spot == rest[0] {
+				walk(part, rest[1:])
+			}
+		}
+	}
+	walk(tx.Root, path[1:])
+	return periods
+}
+
+// A Pause is a time in which the JVM may have stopped all threads, and for how long it did.
+type Pause struct {
+	From, To time.Time
+	Stopped  time.Duration
+}
+
+// mostPauses bounds the pauses that are kept.
+const mostPauses = 2000
+
+// Pauses are those of the JVM since the search began.
+type Pauses []Pause
+
+// Add adds a time in which there were pauses.
+func (p *Pauses) Add(one Pause) {
+	if one.Stopped <= 0 {
+		return
+	}
+	if *p = append(*p, one); len(*p) > mostPauses {
+		*p = slices.Clone((*p)[1:])
+	}
+}
+
+// In returns for how long a transaction was stopped, at most.
+func (p Pauses) In(tx *trace.Transaction) (stopped time.Duration) {
+	end := tx.Begin.Add(tx.Root.Measured)
+	for _, one := range p {
+		from, to := later(one.From, tx.Begin), earlier(one.To, end)
+		if whole := one.To.Sub(one.From); to.After(from) && whole > 0 {
+			stopped += min(one.Stopped, to.Sub(from))
+		}
+	}
+	return stopped
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+// Locks counts what threads wait for in thread dumps.
+type Locks struct{ seen map[string]*Lock }
+
+// mostHolding is how many methods of a holder are named.
+const mostHolding = 5
+
+// Add adds a dump: its threads that wait in one of some methods, or in what that calls.
+func (l *Locks) Add(blocked []sampler.Blocked, isOnPath func(class, name string) bool) {
+	met := make(map[string]bool)
+	for _, b := range blocked {
+		isOn := func(f jfr.Frame) bool { return isOnPath(f.Method.Class, f.Method.Name) }
+		key := b.Object + "\x00" + b.Holder
+		if met[key] || !slices.ContainsFunc(b.Frames, isOn) {
+			continue
+		}
+		met[key] = true
+		if l.seen == nil {
+			l.seen = make(map[string]*Lock)
+		}
+		one := l.seen[key]
+		if one == nil {
+			one = &Lock{Class: b.Object, Holder: b.Holder}
+			l.seen[key] = one
+		}
+		one.Seen++
+		one.In, one.Holding = holding(b.Holding)
+	}
+}
+
+// holding returns what a thread executes, by its stack: the innermost method that is not the JDK's, and the methods from
+// what that calls on. If it executes only the JDK, they begin with the innermost one.
+func holding(frames []jfr.Frame) (in string, methods []string) {
+	first := max(0, slices.IndexFunc(frames, func(f jfr.Frame) bool { return !callgraph.HasPrefix(f.Method.Class, ofJDK) }))
+	for i, f := range frames {
+		name := f.Method.Ref().QualifiedName()
+		if i == first {
+			in = name
+		}
+		if i >= first-1 && len(methods) < mostHolding {
+			methods = append(methods, name)
+		}
+	}
+	return in, methods
+}
+
+// ofJDK are prefixes of the names of the JDK's classes.
+var ofJDK = []string{"java/", "javax/", "jdk/", "sun/", "com/sun/"}
+
+// Seen returns in how many dumps the most frequent lock was.
+func (l *Locks) Seen() int {
+	if most := l.Most(); most != nil {
+		return most.Seen
+	}
+	return 0
+}
+
+// Most returns the most frequent lock; one with a holder before one without. nil if there is none.
+func (l *Locks) Most() (most *Lock) {
+	for _, key := range slices.Sorted(maps.Keys(l.seen)) {
+		one := l.seen[key]
+		if most == nil || one.Seen > most.Seen || one.Seen == most.Seen && most.Holder == "" && one.Holder != "" {
+			most = one
+		}
+	}
+	return most
+}
+
+// IsOn returns a function that reports whether a method is one of some. Descriptors do not matter.
+func IsOn(methods []classfile.MethodRef) func(class, name string) bool {
+	is := make(map[[2]string]bool, len(methods))
+	for _, m := range methods {
+		is[[2]string{m.Class, m.Name}] = true
+	}
+	return func(class, name string) bool { return is[[2]string{class, name}] }
+}

@@ -1,0 +1,155 @@
+package drill
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
+	"github.com/sonde-jvm/sonde/internal/jvm/sampler"
+	"github.com/sonde-jvm/sonde/internal/measure/trace"
+)
+
+// stack returns a stack, the innermost method first.
+func stack(methods ...string) *jfr.Stack {
+	s := &jfr.Stack{}
+	for _, name := range methods {
+		dot := strings.LastIndexByte(name, '.')
+		s.Frames = append(s.Frames, jfr.Frame{Method: &jfr.Method{Class: strings.ReplaceAll(name[:dot], ".", "/"), Name: name[dot+1:]}, Kind: jfr.C2})
+	}
+	return s
+}
+
+func TestStates(t *testing.T) {
+	begin := time.Unix(100, 0)
+	slow := transaction(call(web, 10*ms, call(pay, 40*ms)))
+	slow.Root.Children[0].Start = 5 * ms
+	normal := transaction(call(web, ms))
+	at := func(after time.Duration, thread int64, wait jfr.Wait, methods ...string) jfr.Sample {
+		return jfr.Sample{At: begin.Add(after), Wait: wait, Thread: &jfr.Thread{JavaID: thread}, Stack: stack(methods...)}
+	}
+	var e Evidence
+	e.Add(slow, true)
+	e.Add(normal, false)
+	inLock := []string{"java.util.concurrent.locks.LockSupport.park", "java.util.concurrent.Semaphore.acquire", "a.Shop.pay", "a.Shop.handle"}
+	e.AddSamples([]jfr.Sample{
+		at(10*ms, 7, jfr.Parked, inLock...), at(20*ms, 7, jfr.Parked, inLock...), at(30*ms, 7, jfr.Parked, inLock...),
+		at(35*ms, 7, jfr.Running, "a.Shop.pay", "a.Shop.handle"),
+		at(20*ms, 8, jfr.Monitor, inLock...),                   // another thread
+		at(2*ms, 7, jfr.Monitor, "a.Shop.handle"),              // not in the method yet
+		at(2*time.Second, 7, jfr.Monitor, inLock...),           // in no slow call
+		at(20*ms, 7, jfr.Sleeping, "b.Other.run", "b.Other.x"), // nothing of the path
+	}, 10*ms, IsOn([]classfile.MethodRef{{Class: "a/Shop", Name: "handle"}}))
+	tree := treeOf(slow, normal)
+	path := []*Node{tree.Root, tree.Root.Children[0]}
+	states := e.States(path)
+	if len(states) != 2 {
+		t.Fatalf("got %+v, want two states", states)
+	}
+	if s := states[0]; s.Wait != jfr.Parked || s.Samples != 3 || s.Share.Part != 0.75 || s.Through != "java.util.concurrent.Semaphore.acquire" || s.In != "java.util.concurrent.locks.LockSupport.park" {
+		t.Errorf("got %+v, want three samples parked in Semaphore.acquire", s)
+	}
+	if s := states[1]; s.Wait != jfr.Running || s.Samples != 1 || s.In != "" {
+		t.Errorf("got %+v, want one sample of the method itself", s)
+	}
+	cause := tree.Explain(Choice{Path: path, Stop: OwnTime}, states, 0)
+	if want := "a.Shop.pay waits in java.util.concurrent.Semaphore.acquire"; cause.Kind != Parks || cause.Text != want || !cause.IsWait() {
+		t.Errorf("got %s: %q, want %q", cause.Kind, cause.Text, want)
+	}
+	e.Forget()
+	if got := e.States(path); len(got) != 0 {
+		t.Errorf("got %+v, want nothing", got)
+	}
+}
+
+func TestExplain(t *testing.T) {
+	tree := treeOf(append(repeated(5, func() *trace.Transaction { return transaction(call(web, ms)) }), repeated(5, func() *trace.Transaction { return transaction(call(web, 101*ms)) })...)...)
+	state := func(wait jfr.Wait, through, in string) []State {
+		return []State{{Wait: wait, Samples: 9, Through: through, In: in}}
+	}
+	for want, test := range map[string]struct {
+		stop   Stop
+		states []State
+		paused time.Duration
+	}{
+		"own time of a.Shop.handle": {OwnTime, state(jfr.Running, "", ""), 0},
+		"own time of a.Shop.handle, most of it in b.C.d, called through b.C.e":             {OwnTime, state(jfr.Running, "b.C.e", "b.C.d"), 0},
+		"own time of a.Shop.handle; no sample shows what it does":                          {OwnTime, nil, 0},
+		"a.Shop.handle waits for a lock":                                                   {OwnTime, state(jfr.Monitor, "", ""), 0},
+		"a.Shop.handle sleeps in java.lang.Thread.sleep":                                   {OwnTime, state(jfr.Sleeping, "java.lang.Thread.sleep", "java.lang.Thread.sleep0"), 0},
+		"a.Shop.handle waits for I/O in sun.nio.ch.Net.poll, called through b.Driver.read": {OwnTime, state(jfr.IO, "b.Driver.read", "sun.nio.ch.Net.poll"), 0},
+		"several callees of a.Shop.handle take longer, and none accounts for most of it":   {Spread, nil, 0},
+		"it is in a.Shop.handle or in what that calls; the search ended before":            {Unfinished, nil, 0},
+		"a.Shop.handle did not account for it any more when its callees had hooks":         {Changed, nil, 0},
+		"the JVM stopped all threads, most likely to collect garbage":                      {OwnTime, state(jfr.IO, "", ""), 60 * ms},
+	} {
+		if got := tree.Explain(Choice{Path: []*Node{tree.Root}, Stop: test.stop}, test.states, test.paused); got.Text != want {
+			t.Errorf("got %q, want %q", got.Text, want)
+		}
+	}
+}
+
+func TestPauses(t *testing.T) {
+	begin := time.Unix(100, 0)
+	var p Pauses
+	p.Add(Pause{From: begin.Add(10 * ms), To: begin.Add(60 * ms), Stopped: 30 * ms})
+	p.Add(Pause{From: begin.Add(60 * ms), To: begin.Add(70 * ms)})
+	p.Add(Pause{From: begin.Add(time.Hour), To: begin.Add(time.Hour + ms), Stopped: ms})
+	var e Evidence
+	e.Add(transaction(call(web, 100*ms)), true)
+	e.Add(transaction(call(web, 20*ms)), false)
+	if got := e.Paused(p); got != 20*ms {
+		t.Errorf("got %v, want 20ms: 30 of the slow call, and at most 10 of the normal one", got)
+	}
+}
+
+func TestLocks(t *testing.T) {
+	blocked := func(holder string, method string) sampler.Blocked {
+		return sampler.Blocked{Thread: "t", Object: "a.Lock", Holder: holder, Frames: stack(method).Frames, Holding: stack("jdk.internal.misc.Unsafe.park", "java.lang.X.await", "a.Backup.run").Frames}
+	}
+	var l Locks
+	isOn := IsOn([]classfile.MethodRef{{Class: "a/Shop", Name: "pay"}})
+	l.Add([]sampler.Blocked{blocked("backup", "a.Shop.pay"), blocked("backup", "a.Shop.pay"), blocked("x", "a.Other.run")}, isOn)
+	l.Add([]sampler.Blocked{blocked("", "a.Shop.pay")}, isOn)
+	if most := l.Most(); most == nil || most.Holder != "backup" || most.Seen != 1 || l.Seen() != 1 || strings.Join(most.Holding, " ") != "java.lang.X.await a.Backup.run" {
+		t.Errorf("got %+v, want the lock that backup has, seen once", most)
+	}
+	cause := &Cause{Kind: Locked, Class: "a.Shop", Method: "pay", Lock: l.Most()}
+	cause.Describe()
+	if want := `a.Shop.pay waits for a lock: a.Lock, held by thread "backup" in a.Backup.run`; cause.Text != want {
+		t.Errorf("got %q, want %q", cause.Text, want)
+	}
+}
+
+func TestSummary(t *testing.T) {
+	r := Result{Methods: []string{"a.Shop.pay"}, Goal: 200 * ms, Took: time.Minute}
+	if got, want := r.Summary()[0], "a.Shop.pay was not called in 60.0 s"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	r.Normal.Add(10 * ms)
+	r.Normal.Add(30 * ms)
+	if got, want := r.Summary()[0], "healthy: no call of a.Shop.pay took longer than 200 ms in 60.0 s; the slowest of 2 calls took 30.0 ms, the mean is 20.0 ms"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	r.Slow.Add(500 * ms)
+	if got, want := r.Summary()[0], "1 of 3 calls of a.Shop.pay took longer than 200 ms: 500 ms on average, the others 20.0 ms"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestEntries(t *testing.T) {
+	worker, vm := &jfr.Thread{Name: "worker", JavaID: 7}, &jfr.Thread{Name: "VM Thread"}
+	deep := stack("java.lang.Thread.sleep", "a.F.f", "a.E.e", "a.D.d", "a.C.c", "lib.Pool.run", "a.B.b", "a.A.main", "java.lang.Thread.run")
+	samples := []jfr.Sample{
+		{Thread: worker, Stack: deep}, {Thread: worker, Stack: deep}, {Thread: worker, Stack: stack("a.G.g", "a.G$$Lambda+0x12.run", "java.lang.Thread.run")},
+		{Thread: vm, Stack: stack("a.H.h")}, {Thread: worker, Stack: stack("java.lang.Object.wait")}, {Thread: worker},
+	}
+	var got []string
+	for _, m := range Entries(samples, func(class string) bool { return strings.HasPrefix(class, "a/") }) {
+		got = append(got, m.Name)
+	}
+	if want := "b c d e g"; strings.Join(got, " ") != want {
+		t.Errorf("got %v, want %s", got, want)
+	}
+}

@@ -1,0 +1,294 @@
+package drill
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/sonde-jvm/sonde/internal/jvm/cost"
+	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
+	"github.com/sonde-jvm/sonde/internal/report/format"
+)
+
+// A Result is what a search has found.
+type Result struct {
+	Target      cct.Target        `json:"target"`
+	Command     string            `json:"command"`
+	Methods     []string          `json:"methods"` // patterns
+	Goal        time.Duration     `json:"goalNanos"`
+	Began       time.Time         `json:"began"`
+	Took        time.Duration     `json:"tookNanos"`
+	Ended       string            `json:"ended"` // cause, healthy, duration, budget, interrupted, undone, exited, lost
+	Slow        Calls             `json:"slow"`
+	Normal      Calls             `json:"normal"`
+	Path        []Level           `json:"path"` // from the method to the cause
+	Cause       *Cause            `json:"cause,omitempty"`
+	When        *Rule             `json:"slowWhen,omitempty"`
+	Values      []string          `json:"values"` // that were compared
+	Steps       []Step            `json:"steps"`
+	SampledBy   string            `json:"sampledBy,omitempty"`
+	Period      uint32            `json:"period,omitempty"`    // of how many calls one was traced
+	HookShare   float64           `json:"hookShare,omitempty"` // largest part of the program's processor time that hooks took, estimated
+	Removed     bool              `json:"removed"`             // all hooks are
+	Disturbed   string            `json:"disturbed,omitempty"`
+	Disturbance *cost.Disturbance `json:"disturbance,omitempty"`
+	Notes       []string          `json:"notes,omitempty"`
+}
+
+// Calls sums up calls of the method.
+type Calls struct {
+	Calls   int           `json:"calls"`
+	Mean    time.Duration `json:"meanNanos"`
+	Longest time.Duration `json:"longestNanos"`
+	total   time.Duration
+}
+
+// Add adds a call.
+func (c *Calls) Add(took time.Duration) {
+	c.Calls++
+	c.total += took
+	c.Mean = c.total / time.Duration(c.Calls)
+	c.Longest = max(c.Longest, took)
+}
+
+// A Level is a method of the path.
+type Level struct {
+	Class      string `json:"class"`
+	Method     string `json:"method"`
+	Descriptor string `json:"descriptor,omitempty"`
+	Handed     bool   `json:"handed,omitempty"` // it ran as a task on another thread
+	Contrast
+	SlowCalls   float64   `json:"callsPerSlow"`   // calls of it in a slow call of the root
+	NormalCalls float64   `json:"callsPerNormal"` // likewise in a normal one
+	Own         Contrast  `json:"own"`            // without its hooked callees
+	Others      []Sibling `json:"others,omitempty"`
+}
+
+// Name returns class and method.
+func (l *Level) Name() string { return l.Class + "." + l.Method }
+
+// A Sibling is a callee of a method of the path that is not on the path.
+type Sibling struct {
+	Class  string `json:"class"`
+	Method string `json:"method"`
+	Contrast
+}
+
+// A Step is what was hooked, and when.
+type Step struct {
+	At      time.Duration `json:"atNanos"` // since the search began
+	Text    string        `json:"text"`
+	Methods int           `json:"methods"` // with hooks that were on from then on
+	Woven   int           `json:"woven"`   // new hooks
+	Settled time.Duration `json:"settledNanos,omitempty"`
+}
+
+// A Cause is why the last method of the path takes longer in slow calls.
+type Cause struct {
+	Kind   Kind    `json:"kind"`
+	Class  string  `json:"class"`
+	Method string  `json:"method"`
+	States []State `json:"states,omitempty"` // of threads during its own time in slow calls, by samples
+	Lock   *Lock   `json:"lock,omitempty"`
+	Share  float64 `json:"share"` // of the excess
+	Text   string  `json:"text"`
+}
+
+// A Lock is what a thread waits for.
+type Lock struct {
+	Class   string   `json:"class"`             // of the object
+	Holder  string   `json:"holder,omitempty"`  // thread that has it
+	In      string   `json:"in,omitempty"`      // innermost method that it executes, without the JDK's
+	Holding []string `json:"holding,omitempty"` // what it executes, from the call in that method on
+	Seen    int      `json:"seen"`              // in how many thread dumps
+}
+
+// A Kind is the kind of a cause.
+type Kind string
+
+// The kinds.
+const (
+	Computes  Kind = "computes" // the method runs
+	Locked    Kind = "lock"     // it waits for a lock
+	Sleeps    Kind = "sleep"
+	Parks     Kind = "park"   // it waits in java.util.concurrent
+	Notified  Kind = "notify" // it waits in Object.wait
+	DoesIO    Kind = "I/O"
+	Stopped   Kind = "pauses"   // the JVM stopped all threads
+	Unsampled Kind = "own time" // no sample says what it does
+	Divided   Kind = "spread"   // several callees
+	NotSought Kind = "unknown"  // the search ended before
+	Moved     Kind = "changed"  // the excess came from elsewhere meanwhile
+)
+
+var kindOf = map[jfr.Wait]Kind{
+	jfr.Running: Computes, jfr.Monitor: Locked, jfr.Sleeping: Sleeps, jfr.Parked: Parks, jfr.Notification: Notified, jfr.IO: DoesIO,
+}
+
+// Explain returns the cause at the end of a path. paused is the mean time by which slow calls were stopped longer
+// than normal ones.
+func (t *Tree) Explain(choice Choice, states []State, paused time.Duration) *Cause {
+	n := choice.Last()
+	c := &Cause{Class: n.Class, Method: n.Method, States: states, Share: t.Self(n).Share.Part}
+	switch {
+	case float64(paused) >= mostOfIt*t.excess():
+		c.Kind, c.Share = Stopped, float64(paused)/t.excess()
+	case choice.Stop == Spread:
+		c.Kind, c.Share = Divided, t.Time(n).Share.Part
+	case choice.Stop == Changed:
+		c.Kind, c.Share = Moved, t.Time(n).Share.Part
+	case choice.Stop != OwnTime:
+		c.Kind, c.Share = NotSought, t.Time(n).Share.Part
+	case len(states) == 0:
+		c.Kind = Unsampled
+	default:
+		c.Kind = cmp.Or(kindOf[states[0].Wait], Unsampled)
+	}
+	c.Describe()
+	return c
+}
+
+// NotFound returns the cause of a search that has ended before the callees of a method were compared.
+func NotFound(last Level) *Cause {
+	c := &Cause{Kind: NotSought, Class: last.Class, Method: last.Method, Share: last.Share.Part}
+	c.Describe()
+	return c
+}
+
+// IsWait reports whether the method waits for another thread.
+func (c *Cause) IsWait() bool { return c.Kind == Locked || c.AwaitsTask() }
+
+// AwaitsTask reports whether the method may wait for the end of a task.
+func (c *Cause) AwaitsTask() bool { return c.Kind == Parks || c.Kind == Notified }
+
+// Describe writes the text.
+func (c *Cause) Describe() {
+	name := c.Class + "." + c.Method
+	switch c.Kind {
+	case Stopped:
+		c.Text = "the JVM stopped all threads, most likely to collect garbage"
+	case Divided:
+		c.Text = fmt.Sprintf("several callees of %s take longer, and none accounts for most of it", name)
+	case Moved:
+		c.Text = fmt.Sprintf("%s did not account for it any more when its callees had hooks", name)
+	case NotSought:
+		c.Text = fmt.Sprintf("it is in %s or in what that calls; the search ended before", name)
+	case Unsampled:
+		c.Text = fmt.Sprintf("own time of %s; no sample shows what it does", name)
+	case Computes:
+		c.Text = "own time of " + name + c.place(", most of it in ")
+	case Locked:
+		c.Text = name + " waits for a lock" + c.place(" in ") + c.lock()
+	case Sleeps:
+		c.Text = name + " sleeps" + c.place(" in ")
+	case Parks:
+		c.Text = name + " waits" + c.place(" in ") + c.lock()
+	case Notified:
+		c.Text = name + " waits in Object.wait" + c.place(" in ") + c.lock()
+	case DoesIO:
+		c.Text = name + " waits for I/O" + c.place(" in ")
+	}
+}
+
+// place names what the method calls for that, and the innermost method.
+func (c *Cause) place(before string) string {
+	if len(c.States) == 0 {
+		return ""
+	}
+	s := c.States[0]
+	switch {
+	case s.Through == "" || c.Kind == Notified && s.Through == s.In:
+		return ""
+	case s.In == s.Through || c.Kind == Parks || c.Kind == Sleeps:
+		return before + s.Through
+	}
+	return before + s.In + ", called through " + s.Through
+}
+
+func (c *Cause) lock() string {
+	l := c.Lock
+	if l == nil {
+		return ""
+	}
+	text := ": " + l.Class
+	if l.Holder != "" {
+		text += fmt.Sprintf(", held by thread %q", l.Holder)
+		if l.In != "" {
+			text += " in " + l.In
+		}
+	}
+	return text
+}
+
+// Summary returns the result in a few sentences.
+func (r *Result) Summary() (lines []string) {
+	method, goal := strings.Join(r.Methods, ", "), format.Duration(r.Goal)
+	if len(r.Path) > 0 {
+		method = r.Path[0].Name()
+	}
+	calls := r.Slow.Calls + r.Normal.Calls
+	took := format.Duration(r.Took.Round(time.Second / 10))
+	switch {
+	case calls == 0:
+		return []string{fmt.Sprintf("%s was not called in %s", method, took)}
+	case r.Slow.Calls == 0:
+		return []string{fmt.Sprintf("healthy: no call of %s took longer than %s in %s; the slowest of %s took %s, the mean is %s", method, goal, took,
+			format.Count(calls, "call", "calls"), format.Duration(r.Normal.Longest), format.Duration(r.Normal.Mean))}
+	}
+	text := fmt.Sprintf("%s of %s of %s took longer than %s: %s on average", format.Grouped(r.Slow.Calls), format.Count(calls, "call", "calls"), method, goal, format.Duration(r.Slow.Mean))
+	if r.Normal.Calls > 0 {
+		text += ", the others " + format.Duration(r.Normal.Mean)
+	}
+	lines = append(lines, text)
+	if r.Cause != nil {
+		lines = append(lines, fmt.Sprintf("cause: %s (%s of the excess)", r.Cause.Text, format.Percent(r.Cause.Share)))
+	}
+	if caller, callee := r.repeated(); callee != nil {
+		lines = append(lines, fmt.Sprintf("%s calls %s %s times in a slow call, %s times in a normal one", caller.Name(), callee.Name(), timesText(callee.SlowCalls), timesText(callee.NormalCalls)))
+	}
+	if r.When != nil {
+		lines = append(lines, r.When.String())
+	}
+	return lines
+}
+
+// manyTimes is how often a method must be called by its caller, and how many times as often as in normal calls, so that
+// it is the number of calls that makes slow calls slow.
+const manyTimes = 5
+
+// repeated returns the first method of the path that slow calls call much more often than normal ones; nil if none is.
+func (r *Result) repeated() (caller, callee *Level) {
+	for i := 1; i < len(r.Path); i++ {
+		caller, callee = &r.Path[i-1], &r.Path[i]
+		if callee.SlowCalls >= manyTimes*caller.SlowCalls && callee.SlowCalls >= manyTimes*callee.NormalCalls {
+			return caller, callee
+		}
+	}
+	return nil, nil
+}
+
+func timesText(calls float64) string {
+	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.1f", calls), "0"), ".")
+}
+
+// Doubts says how sure the result is, as sentences; none if there is nothing to say.
+func (r *Result) Doubts() (lines []string) {
+	if r.Cause == nil {
+		return nil
+	}
+	if r.Slow.Calls < enoughCalls {
+		lines = append(lines, fmt.Sprintf("only %s: the shares are rough", format.Count(r.Slow.Calls, "call was slow", "calls were slow")))
+	}
+	if r.Normal.Calls == 0 {
+		lines = append(lines, "no call was normal: the shares are of the whole time of slow calls, not of an excess")
+	}
+	if n := len(r.Path); n > 0 && r.Path[n-1].Own.Share.Low < leastPart && r.Cause.Kind != Divided && r.Cause.Kind != Stopped && r.Cause.Kind != NotSought {
+		lines = append(lines, "slow calls differ much: the last share may be by chance")
+	}
+	if len(r.Cause.States) > 1 && r.Cause.States[0].Share.Low < mostOfIt {
+		lines = append(lines, "the samples do not agree on what the method does in slow calls")
+	}
+	return lines
+}

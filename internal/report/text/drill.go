@@ -1,0 +1,193 @@
+package text
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
+	"github.com/sonde-jvm/sonde/internal/measure/drill"
+	"github.com/sonde-jvm/sonde/internal/report/format"
+)
+
+// leastSibling is the part of the excess from which on a callee beside the path is written.
+const leastSibling = 0.03
+
+// WriteDrill writes the result of a search from a slow method to its cause. A width of 0 allows lines of any length.
+func WriteDrill(w io.Writer, r *drill.Result, width int) error {
+	p := &printer{bufio.NewWriter(w), width}
+	for _, line := range r.Summary() {
+		p.say("%s", format.Printable(line))
+	}
+	if len(r.Path) > 0 {
+		p.heading("Where slow calls take longer")
+		t, used := drillTable(r.Path, width)
+		drillNames(t, r.Path, used, width)
+		p.table(t)
+	}
+	p.evidence(r)
+	if len(r.Steps) > 0 {
+		p.heading("What was hooked")
+		t := &table{columns: format.Columns(">AT", ">HOOKS ON", ">NEW", ">SETTLED", "WHY")}
+		for _, s := range r.Steps {
+			settled := none
+			if s.Settled > 0 {
+				settled = format.Duration(s.Settled.Round(time.Second / 10))
+			}
+			t.rows = append(t.rows, []string{format.Duration(s.At.Round(time.Second / 10)), format.Grouped(s.Methods), format.Grouped(s.Woven), settled, format.Printable(s.Text)})
+		}
+		p.table(t)
+	}
+	p.line("")
+	if r.Removed {
+		p.say("all hooks are removed")
+	}
+	if r.Period > 1 {
+		p.say("to keep the budget, one call in %d was traced", r.Period)
+	}
+	if r.HookShare > 0 {
+		p.say("hooks took at most %s of the program's processor time, estimated from their calls", format.Percent(r.HookShare))
+	}
+	for _, note := range r.Notes {
+		p.say("note: %s", format.Printable(note))
+	}
+	if r.Disturbance != nil {
+		p.say("%s", r.Disturbance)
+	}
+	return p.Flush()
+}
+
+// evidence writes what threads did in the last method, and how sure the result is.
+func (p *printer) evidence(r *drill.Result) {
+	if r.Cause == nil {
+		return
+	}
+	p.heading("Evidence")
+	for _, s := range r.Cause.States {
+		if s.Share.Part >= leastSibling {
+			p.say("in slow calls it %s for %s of its own time (%s)", stateText(s), rangedShare(s.Share), format.Count(s.Samples, "sample", "samples"))
+		}
+	}
+	if l := r.Cause.Lock; l != nil {
+		p.say("thread dumps that show who waits for %s: %d", format.Printable(l.Class), l.Seen)
+		if len(l.Holding) > 0 {
+			p.say("its holder executes %s", format.Printable(strings.Join(l.Holding, " < ")))
+		}
+	}
+	if r.SampledBy != "" {
+		p.say("samples: %s", format.Printable(r.SampledBy))
+	}
+	if len(r.Values) > 0 {
+		found := ""
+		if r.When == nil {
+			found = "; none distinguishes slow calls"
+		}
+		p.say("values that were compared: %s%s", format.Printable(strings.Join(r.Values, ", ")), found)
+	}
+	for _, line := range r.Doubts() {
+		p.say("%s", line)
+	}
+}
+
+var stateTexts = map[jfr.Wait]string{
+	jfr.Running: "runs", jfr.Monitor: "waits for a monitor", jfr.Notification: "waits in Object.wait", jfr.Parked: "is parked", jfr.Sleeping: "sleeps", jfr.IO: "waits for I/O",
+}
+
+func stateText(s drill.State) string {
+	text, is := stateTexts[s.Wait]
+	if !is {
+		text = "waits"
+	}
+	if s.In != "" {
+		text += " in " + s.In
+	}
+	return format.Printable(text)
+}
+
+// drillTable returns the figures of a path, without names, and where the names begin.
+func drillTable(path []drill.Level, width int) (t *table, used int) {
+	t = &table{columns: format.Columns(">SLOW", ">NORMAL", ">EXCESS", ">95 %", ">CALLS", "METHOD")}
+	row := func(c drill.Contrast, calls string) {
+		t.rows = append(t.rows, []string{format.Nanos(c.Slow), format.Nanos(c.Normal), shareText(max(0, c.Share.Part), 1), rangeText(c.Share), calls, ""})
+	}
+	for i := range path {
+		l := &path[i]
+		row(l.Contrast, callsText(l.SlowCalls, l.NormalCalls))
+		for _, s := range siblings(l) {
+			row(s.Contrast, "")
+		}
+	}
+	if last := path[len(path)-1]; last.Own.Share.Part < last.Share.Part-leastSibling {
+		row(last.Own, "")
+	}
+	return t, t.narrow(width, 40, "95 %", "CALLS")
+}
+
+// callsText says how often a method is called in a slow and in a normal call of the root.
+func callsText(slow, normal float64) string {
+	text := func(n float64) string { return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.1f", n), "0"), ".") }
+	if text(slow) == text(normal) {
+		return text(slow)
+	}
+	return text(slow) + " / " + text(normal)
+}
+
+func siblings(l *drill.Level) (shown []drill.Sibling) {
+	for _, s := range l.Others {
+		if s.Share.Part >= leastSibling {
+			shown = append(shown, s)
+		}
+	}
+	return shown
+}
+
+// drillNames adds the names to a table: each method of the path below its caller, with the other callees.
+func drillNames(t *table, path []drill.Level, used, width int) {
+	at := 0
+	set := func(branches, name, marks string) {
+		t.setTree(at, branches, format.Printable(name), marks, used, width)
+		at++
+	}
+	for i := range path {
+		branch := ""
+		if i > 0 {
+			branch = strings.Repeat("  ", i-1) + "└ "
+		}
+		marks := ""
+		if path[i].Handed {
+			marks = "  ⇢ on another thread"
+		}
+		set(branch, path[i].Name(), marks)
+		for _, s := range siblings(&path[i]) {
+			set(strings.Repeat("  ", i)+"├ ", s.Class+"."+s.Method, "")
+		}
+	}
+	if at < len(t.rows) {
+		set(strings.Repeat("  ", len(path)-1)+"└ ", "own time", "")
+	}
+}
+
+// DrillRows returns a path as rows of a terminal.
+func DrillRows(path []drill.Level, width int) (titles string, rows []format.Row) {
+	if len(path) == 0 {
+		return "", nil
+	}
+	t, used := drillTable(path, width)
+	drillNames(t, path, used, width)
+	lines := t.lines()
+	at := 1
+	for i := range path {
+		rows = append(rows, format.Row{Text: lines[at], Method: path[i].Name(), Depth: i})
+		at++
+		for _, s := range siblings(&path[i]) {
+			rows = append(rows, format.Row{Text: lines[at], Method: s.Class + "." + s.Method, Depth: i + 1})
+			at++
+		}
+	}
+	for ; at < len(lines); at++ {
+		rows = append(rows, format.Row{Text: lines[at], Depth: len(path)})
+	}
+	return lines[0], rows
+}
