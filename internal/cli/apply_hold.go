@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -163,7 +164,12 @@ func reportNotes(report *liveprobes.Report) []string {
 	var notes []string
 	add := func(kind string, a probes.Applied) {
 		for _, pattern := range a.Unmatched {
-			notes = append(notes, fmt.Sprintf("%s %s: no loaded method matches %s; a method that loads later gets its hook then", kind, a.Name, pattern))
+			hint := a.Hints[pattern]
+			note := fmt.Sprintf("%s %s: %s; a method that loads later gets its hook then", kind, a.Name, cmp.Or(hint.Lack, "no loaded method matches "+pattern))
+			if len(hint.Near) > 0 {
+				note += "; similar: " + strings.Join(hint.Near, ", ")
+			}
+			notes = append(notes, note)
 		}
 		for _, g := range groupLeft(withLeftOut(nil, a.LeftOut)) {
 			first := g.List[0]

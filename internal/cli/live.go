@@ -697,7 +697,9 @@ func hasMethod(p *pattern.Pattern, methods []session.Method, left []session.Left
 
 // methodAdvice says what may be wrong with a pattern that matches classes but no method.
 func (v *liveSession) methodAdvice(p *pattern.Pattern) string {
-	switch {
+	switch near := p.Similar(); {
+	case len(near) > 0:
+		return "; similar: " + strings.Join(near, ", ")
 	case slices.ContainsFunc(v.target.patterns, func(text string) bool { return strings.HasPrefix(text, "!") }):
 		return ", or only methods that a pattern with ! excludes"
 	case strings.Contains(p.String(), "("):

@@ -63,6 +63,7 @@ func TestSelectByType(t *testing.T) {
 				}},
 				{[]string{"typed.Main.Store+.put", "!typed.Main$Writer.*"}, map[string]uint64{"Memory.put(I)V": 5, "Memory.put(J)V": 5, "typed.Main.lambda$main$0(I)V": 5, "Late.put(I)V": 7}},
 				{[]string{"@typed.Main$Traced", "typed.Main$Handler.handle"}, map[string]uint64{"Clock.tick()V": 5, "Strings.handle(Ljava/lang/String;)V": 5}},
+				{[]string{"typed.Main$Target.hit", "--within", "typed.Main$Store.put >"}, map[string]uint64{"Target.hit()V": 15}},
 				{[]string{"typed.Main$Store.putTwice"}, map[string]uint64{"Store.putTwice(I)V": 5}},
 			} {
 				if got := counts(tt.args, "run 5", "late 7"); !maps.Equal(got, tt.want) {
@@ -88,6 +89,7 @@ func checkTyped(t *testing.T, s *watchedShop) {
 	for pattern, want := range map[string]string{
 		"typed.Main$Plugin.plug":              "no loaded class matches typed.Main$Plugin.plug; a class that loads later gets its hooks then\n",
 		"java.sql.PreparedStatement.execute*": "no loaded class implements java.sql.PreparedStatement.execute*; a class that loads later gets its hooks then\n",
+		"typed.Main$Work.time":                "typed.Main$Work.time matches loaded classes, but no method with code in them; similar: typed.Main$Work.timed\n",
 		"@acme.Timed":                         "no method or class that is loaded carries @acme.Timed; a class that loads later gets its hooks then; similar: typed.Main$Timed\n",
 		"** calls acme.Main$Target.hit":       "no method of a loaded class that matches ** calls acme.Main$Target.hit; a class that loads later gets its hooks then; similar: typed.Main$Target.hit\n",
 	} {

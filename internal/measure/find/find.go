@@ -179,7 +179,7 @@ func (f *finder) find(ctx context.Context, look *session.Look) error {
 		isByType := q.method != nil && !q.method.IsByName()
 		switch {
 		case !is && isByType:
-			return &NothingError{q.text, q.method.Lack(), q.method.Near(func(func(string) bool) {})}
+			return &NothingError{q.text, q.method.Lack(), q.method.Similar()}
 		case !is:
 			return &NothingError{Text: q.text, Near: near(q.text, listed)}
 		case isByType && !q.method.IsMet():

@@ -213,6 +213,7 @@ func (p *Pattern) learn(s *shown) (more bool) {
 		}
 	case p.namesClass(s.name):
 		more = p.learnOpen(s)
+		p.noteMethods(s)
 	}
 	if p.subtypes || p.learned.hasOpen() {
 		p.learnLambdas(s)
@@ -373,6 +374,20 @@ func (l *learned) noteNear(name string) {
 	defer l.lock.Unlock()
 	if name = strings.ReplaceAll(name, "/", "."); len(l.near) < MostNear && !slices.Contains(l.near, name) {
 		l.near = append(l.near, name)
+	}
+}
+
+// noteMethods notes the methods of the class that the pattern names whose names are similar to that of the
+// method, if none has that name.
+func (p *Pattern) noteMethods(s *shown) {
+	isNamed := func(m shownMethod) bool { return matchGlob(p.method, m.Name) }
+	if slices.ContainsFunc(s.methods(), isNamed) {
+		return
+	}
+	for _, m := range s.methods() {
+		if isSimilar(m.Name, p.method) {
+			p.learned.noteNear(m.QualifiedName())
+		}
 	}
 }
 

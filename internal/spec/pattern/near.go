@@ -9,16 +9,22 @@ import (
 // MostNear bounds how many names are suggested for a pattern that matches nothing.
 const MostNear = 3
 
-// Near returns what a pattern that matches nothing may have meant, with dots: annotations or calls
-// that were learned, or else classes. Names may have dots or slashes. The nearest are the first.
+// Similar returns annotations, calls, or methods of the named class, whose names are similar to that in a pattern
+// which matches nothing, as far as they were learned.
+func (p *Pattern) Similar() []string {
+	if p.learned == nil {
+		return nil
+	}
+	p.learned.lock.RLock()
+	defer p.learned.lock.RUnlock()
+	return slices.Sorted(slices.Values(p.learned.near))
+}
+
+// Near returns what a pattern that matches nothing may have meant, with dots: what is Similar, or else
+// classes. Their names may have dots or slashes. The nearest are the first.
 func (p *Pattern) Near(classes iter.Seq[string]) []string {
-	if p.learned != nil {
-		p.learned.lock.RLock()
-		near := slices.Sorted(slices.Values(p.learned.near))
-		p.learned.lock.RUnlock()
-		if len(near) > 0 {
-			return near
-		}
+	if near := p.Similar(); len(near) > 0 {
+		return near
 	}
 	if p.called != nil {
 		return p.callers.Near(classes)

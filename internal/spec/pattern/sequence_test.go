@@ -22,6 +22,7 @@ func TestParseSequence(t *testing.T) {
 		"a.Order.<init>":                            "a.Order.<init>",
 		"**.pay(int, java.lang.String) > a.B.m(..)": "**.pay(int,java.lang.String) > a.B.m(..)",
 		"com.acme.** >> b.C.m:void >":               "com.acme.** >> b.C.m:void >",
+		"@a.B>>c.D+.e  calls f.G.<init>>":           "@a.B >> c.D+.e calls f.G.<init> >",
 	} {
 		s, err := pattern.ParseSequence(text)
 		if err != nil {

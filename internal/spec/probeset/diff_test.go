@@ -125,7 +125,7 @@ func FuzzParse(f *testing.F) {
 
 // texts of which every one can be taken for something else in YAML.
 var (
-	patterns   = []string{"**", "!**.get*", "a.B.c", "a.B.<init>", "a.B.c(int,..):void", "com.acme.**", "**.m(*[])", "ä.Ö.ü", "y.N.no"}
+	patterns   = []string{"**", "!**.get*", "a.B.c", "a.B.<init>", "a.B.c(int,..):void", "com.acme.**", "**.m(*[])", "ä.Ö.ü", "y.N.no", "@a.B", "!@a.B", "a.B+.c", "** calls a.B.c"}
 	sequences  = []string{"a.B.c", "a.B.c >", "**.a >> b.C.d", "a.B.<init> > **.x >"}
 	conditions = []string{`$1 > 3`, `!($1 == "x: y")`, `$1 matches "# no"`, "$1 == 'c' &&\n\n  $2 > 1\t", `$1 == "ü\u2028 \\"`, `"a" == $1`, `$x in ("on", "null")`, "$1 == \"\ufeff\u0085\r\""}
 	values     = []string{"$1", "$1.a.b[0]", `$2["key: 1"]`, "$return", "tx.x", "$elapsed"}

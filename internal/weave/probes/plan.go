@@ -213,14 +213,41 @@ func (s *Spot) Describe(id uint32) SpotName {
 // Report returns the effect of probes and tags, in the order of the set.
 func (p *Plan) Report() (probes, tags []Applied) {
 	for _, probe := range p.Probes {
-		probes = append(probes, p.sum(&probe.namer).applied(probe.Name))
+		probes = append(probes, p.applied(&probe.namer, probe.Name))
 	}
 	for _, tag := range p.tags {
 		if !slices.ContainsFunc(tags, func(a Applied) bool { return a.Name == tag.Name }) {
-			tags = append(tags, p.sum(&tag.namer).applied(tag.Name))
+			tags = append(tags, p.applied(&tag.namer, tag.Name))
 		}
 	}
 	return probes, tags
+}
+
+func (p *Plan) applied(n *namer, name string) Applied {
+	a := p.sum(n).applied(name)
+	for _, one := range p.patterns {
+		text := one.String()
+		if _, is := a.Hints[text]; is || !slices.Contains(a.Unmatched, text) {
+			continue
+		}
+		hint := Hint{Near: one.Near(p.classNames)}
+		if !one.IsByName() {
+			hint.Lack = one.Lack()
+		}
+		if a.Hints == nil {
+			a.Hints = make(map[string]Hint)
+		}
+		a.Hints[text] = hint
+	}
+	return a
+}
+
+func (p *Plan) classNames(yield func(string) bool) {
+	for class := range p.classes.All() {
+		if !yield(class.Name) {
+			return
+		}
+	}
 }
 
 func (s *summary) applied(name string) Applied {
@@ -252,10 +279,17 @@ type Applied struct {
 	Methods   []string // methods it acts in, as class.Name(descriptor), by name
 	Anchors   int      // methods of its sequences
 	LeftOut   []LeftOut
-	Unmatched []string // patterns and elements of sequences that match no loaded method
-	Redacted  []string // captures whose values are not read
-	Traced    int      // methods called by its methods that are also traced
-	Untraced  int      // methods of the same levels that exceed the limit
+	Unmatched []string        // patterns and elements of sequences that match no loaded method
+	Hints     map[string]Hint // by unmatched pattern
+	Redacted  []string        // captures whose values are not read
+	Traced    int             // methods called by its methods that are also traced
+	Untraced  int             // methods of the same levels that exceed the limit
+}
+
+// A Hint helps with a pattern that matches nothing.
+type Hint struct {
+	Lack string   // what no loaded class has, if the pattern selects methods by more than names
+	Near []string // similar names
 }
 
 // A LeftOut is a method or class that a probe names and in which it does not act.

@@ -64,6 +64,21 @@ func TestPlanKnowsArchives(t *testing.T) {
 	}
 }
 
+// TestPlanByType: methods are selected by type and by call, also by types of the JDK.
+func TestPlanByType(t *testing.T) {
+	dir, _ := goods(t)
+	for pattern, want := range map[string]string{
+		"java.lang.Record.hashCode":            "goods/Grade | static | no rule names it | +hashCode",
+		"'goods.** calls goods.Item.getPrice'": "goods/Store | static | no rule names it | +first | +sell",
+		"goods.Item+.getWeight":                "goods/Item | static | no rule names it | +getWeight",
+	} {
+		p := plan(t, strings.Replace(sellProbe, "goods.Store.sell", pattern, 1), settings(t), dir)
+		if got := told(p); got != want {
+			t.Errorf("%s: got %s, want %s", pattern, got, want)
+		}
+	}
+}
+
 // TestConditionsBeforehand: getters are called of the class that is woven, whose bytes are
 // known when it loads. Of others fields are read: those classes may be of another version.
 func TestConditionsBeforehand(t *testing.T) {
