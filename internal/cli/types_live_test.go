@@ -59,9 +59,9 @@ func TestSelectByType(t *testing.T) {
 			}{
 				{[]string{"typed.Main$Store.put", "@typed.Main$Timed", "typed.** calls typed.Main$Target.hit"}, map[string]uint64{
 					"Memory.put(I)V": 5, "Writer.put(I)V": 15, "typed.Main.lambda$main$0(I)V": 5,
-					"Late.put(I)V": 7, "Work.timed()V": 5, "Late.timed()V": 7, "Work.plain()V": 5,
+					"Late.put(I)V": 7, "LateDeep.put(I)V": 7, "Work.timed()V": 5, "Late.timed()V": 7, "Work.plain()V": 5,
 				}},
-				{[]string{"typed.Main.Store+.put", "!typed.Main$Writer.*"}, map[string]uint64{"Memory.put(I)V": 5, "Memory.put(J)V": 5, "typed.Main.lambda$main$0(I)V": 5, "Late.put(I)V": 7}},
+				{[]string{"typed.Main.Store+.put", "!typed.Main$Writer.*"}, map[string]uint64{"Memory.put(I)V": 5, "Memory.put(J)V": 5, "typed.Main.lambda$main$0(I)V": 5, "Late.put(I)V": 7, "LateDeep.put(I)V": 7}},
 				{[]string{"@typed.Main$Traced", "typed.Main$Handler.handle"}, map[string]uint64{"Clock.tick()V": 5, "Strings.handle(Ljava/lang/String;)V": 5}},
 				{[]string{"typed.Main$Target.hit", "--within", "typed.Main$Store.put >"}, map[string]uint64{"Target.hit()V": 15}},
 				{[]string{"typed.Main$Store.putTwice"}, map[string]uint64{"Store.putTwice(I)V": 5}},

@@ -361,6 +361,12 @@ func (t *Types) Open(name string) *classfile.Class {
 	return nil
 }
 
+// IsAwaited reports whether the class is loading, and a class or interface above it has yet to load.
+func (t *Types) IsAwaited() bool {
+	isUnknown := func(name string) bool { return name != "java/lang/Object" && t.find(name) == nil }
+	return t.from.Origin == Fresh && slices.ContainsFunc(t.Above(t.from.Name), isUnknown)
+}
+
 func (t *Types) find(name string) *Class {
 	if name == t.from.Name {
 		return t.from

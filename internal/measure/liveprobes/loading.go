@@ -44,7 +44,15 @@ func (w *Probes) loading(name string, file []byte) (request session.Request) {
 
 // loaded adds the spots of a class to a plan and returns them.
 func (w *Probes) loaded(p *plan, class *universe.Class) []*probes.Spot {
-	made := p.Load(class)
+	made, removed := p.Load(class)
+	var off []uint32
+	for _, s := range removed {
+		id := w.target.SpotID(s.Spot)
+		delete(w.applied, s.FullName())
+		delete(w.names, id)
+		off = append(off, id)
+	}
+	w.switchOff(off)
 	if p.NeedsTypes() {
 		w.widen()
 	}

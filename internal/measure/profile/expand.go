@@ -480,7 +480,9 @@ func (r *run) learnLoading(class string, file []byte) (others []string) {
 	if r.types == nil {
 		return nil
 	}
-	for c := range pattern.LearnLoaded(r.types, r.types.Load(class, file), r.learners()) {
+	loaded := r.types.Load(class, file)
+	loaded.Origin = universe.Arrived // a root is none before that is certain
+	for c := range pattern.LearnLoaded(r.types, loaded, r.learners()) {
 		if c.Name != class && r.patterns.MatchClass(c.Name) {
 			others = append(others, c.Name)
 		}

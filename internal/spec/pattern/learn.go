@@ -17,12 +17,13 @@ type learned struct {
 	classes map[string]bool // those of the methods
 	// open are the methods without code that stand for their implementations: names and
 	// descriptors, by class.
-	open map[string]map[string]bool
-	near []string // annotations and calls with similar names that do not match
+	open    map[string]map[string]bool
+	doubted map[classfile.MethodRef]bool // methods that are selected until what is above their classes has loaded
+	near    []string                     // annotations and calls with similar names that do not match
 }
 
 func newLearned() *learned {
-	return &learned{methods: make(map[classfile.MethodRef]bool), classes: make(map[string]bool), open: make(map[string]map[string]bool)}
+	return &learned{methods: make(map[classfile.MethodRef]bool), classes: make(map[string]bool), open: make(map[string]map[string]bool), doubted: make(map[classfile.MethodRef]bool)}
 }
 
 func (l *learned) hasMethod(m classfile.MethodRef) bool {
@@ -64,6 +65,57 @@ func (l *learned) addOpen(class, member string) bool {
 	isNew := !l.open[class][member]
 	l.open[class][member] = true
 	return isNew
+}
+
+// remove reverses add. The class stays, since it may have other methods.
+func (l *learned) remove(m classfile.MethodRef) {
+	l.lock.Lock()
+	defer l.lock.Unlock()
+	delete(l.methods, m)
+}
+
+// doubt selects a method although it is not known yet whether it implements one without code.
+func (l *learned) doubt(m classfile.MethodRef) {
+	l.lock.Lock()
+	defer l.lock.Unlock()
+	isOpen := false
+	for _, members := range l.open {
+		isOpen = isOpen || members[m.Member()]
+	}
+	if isOpen && !l.methods[m] {
+		l.methods[m], l.classes[m.Class], l.doubted[m] = true, true, true
+	}
+}
+
+// settle ends all doubts about a class, before it is shown again.
+func (l *learned) settle(class string) {
+	l.lock.Lock()
+	defer l.lock.Unlock()
+	isDoubted := false
+	for m := range l.doubted {
+		if m.Class == class {
+			isDoubted = true
+			delete(l.methods, m)
+			delete(l.doubted, m)
+		}
+	}
+	if isDoubted {
+		delete(l.classes, class)
+		for m := range l.methods {
+			l.classes[m.Class] = true
+		}
+	}
+}
+
+// Doubts reports whether the pattern matches a method only until what is above its class has loaded: a JVM
+// begins with the class itself, which has to have its hooks then.
+func (p *Pattern) Doubts(m classfile.MethodRef) bool {
+	if p.learned == nil {
+		return false
+	}
+	p.learned.lock.RLock()
+	defer p.learned.lock.RUnlock()
+	return p.learned.doubted[m] || p.called != nil && p.callers.Doubts(m)
 }
 
 // openAbove returns the methods without code of some classes.
@@ -271,7 +323,16 @@ func (p *Pattern) learnOpen(s *shown) (more bool) {
 
 // learnImplementations selects the methods of a class that implement methods without code.
 func (p *Pattern) learnImplementations(s *shown) (more bool) {
+	p.learned.settle(s.name)
 	wanted := p.learned.openAbove(s.above[1:])
+	if s.types.IsAwaited() {
+		for i := range s.methods() {
+			m := &s.methods()[i]
+			if m.hasCode && !wanted[m.key] && !m.member.Access.Has(classfile.AccStatic) && !m.member.Access.Has(classfile.AccBridge) {
+				p.learned.doubt(m.MethodRef)
+			}
+		}
+	}
 	if len(wanted) == 0 {
 		return false
 	}
@@ -415,6 +476,7 @@ func (p *Pattern) learnCalls(s *shown) {
 	for i := range s.methods() {
 		m := &s.methods()[i]
 		if !m.hasCode || !p.callers.Match(m.MethodRef) {
+			p.learned.remove(m.MethodRef) // the callers may have doubted it
 			continue
 		}
 		for index := range callsOf(s.class, m.member) {

@@ -183,6 +183,43 @@ func TestLearnLoaded(t *testing.T) {
 	}
 }
 
+// TestDoubt: a class begins to load before what is above it, and must have its hooks then.
+func TestDoubt(t *testing.T) {
+	for _, text := range []string{"a.Store.put", "a.Store.put calls net.Socket.connect"} {
+		set := parseSet(t, text)
+		p := set.Includes()[0]
+		u := universe.Of(nil, []universe.Loaded{class(anInterface, "a/Store", "", method{text: "put(I)V", access: abstract})})
+		pattern.LearnAll(u, set.Patterns())
+		late := method{text: "put(I)V", calls: "net.Socket.connect()V"}
+		for _, tt := range []struct {
+			loaded        universe.Loaded
+			match, doubts string // classes
+		}{
+			{class(public, "b/Late extends b/Base", "", late), "b/Late", "b/Late"},
+			{class(public, "b/Other extends b/Plain", "", late, method{text: "put(J)V"}), "b/Late b/Other", "b/Late b/Other"},
+			{class(public, "b/Plain", ""), "b/Late", "b/Late"},
+			{class(public, "b/Base extends b/Top", ""), "b/Late", "b/Late"},
+			{class(public, "b/Top implements a/Store", ""), "b/Late", ""},
+			{class(public, "b/Third extends b/Plain", "", late), "b/Late", ""},
+		} {
+			pattern.LearnLoaded(u, u.Load(tt.loaded.Name, tt.loaded.File), set.Patterns())
+			var match, doubts []string
+			for c := range u.All() {
+				put := classfile.MethodRef{Class: c.Name, Name: "put", Descriptor: "(I)V"}
+				if c.Name != "a/Store" && p.Match(put) {
+					match = append(match, c.Name)
+				}
+				if p.Doubts(put) {
+					doubts = append(doubts, c.Name)
+				}
+			}
+			if strings.Join(match, " ") != tt.match || strings.Join(doubts, " ") != tt.doubts {
+				t.Errorf("%s: after %s has loaded, it matches %q and doubts %q, want %q and %q", text, tt.loaded.Name, match, doubts, tt.match, tt.doubts)
+			}
+		}
+	}
+}
+
 func TestNeedsTypes(t *testing.T) {
 	u := universe.Of(nil, zoo())
 	for _, tt := range []struct {

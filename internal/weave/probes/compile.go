@@ -210,14 +210,51 @@ func (p *Plan) leaveClass(class *universe.Class) {
 	}
 }
 
-// Load adds the spots of a class that has loaded and returns them. There are spots in other
-// classes, too, if it shows that methods of theirs implement one that the set names.
-func (p *Plan) Load(class *universe.Class) (made []*Spot) {
+// Load adds the spots of a class that is loading and returns them. There are spots in other
+// classes, too, if it shows that methods of theirs implement one that the set names. A class whose
+// superclass or interface has yet to load may get spots that the set does not ask for: they are removed when that
+// has loaded.
+func (p *Plan) Load(class *universe.Class) (made, removed []*Spot) {
 	others := pattern.LearnLoaded(p.classes.Universe, class, p.shown)
+	removed = p.settle()
 	for _, m := range append(p.find(class), p.findMore(others, class)...) {
+		if slices.ContainsFunc(p.shown, func(one *pattern.Pattern) bool { return one.Doubts(m.MethodRef) }) {
+			p.doubted = append(p.doubted, m.Method)
+		}
 		made = append(made, p.add(m)...)
 	}
-	return made
+	return made, removed
+}
+
+// settle removes the spots in methods that turn out not to be named by the set.
+func (p *Plan) settle() (removed []*Spot) {
+	p.doubted = slices.DeleteFunc(p.doubted, func(m universe.Method) bool {
+		if slices.ContainsFunc(p.shown, func(one *pattern.Pattern) bool { return one.Doubts(m.MethodRef) }) {
+			return false
+		}
+		if one := p.match(m); one.isEmpty() {
+			removed = append(removed, p.remove(m)...)
+		}
+		return true
+	})
+	return removed
+}
+
+// remove removes the spots of a method.
+func (p *Plan) remove(m universe.Method) (removed []*Spot) {
+	for name, s := range p.Spots {
+		if s.MethodRef == m.MethodRef {
+			removed = append(removed, s)
+			delete(p.Spots, name)
+		}
+	}
+	delete(p.Hooked, m.MethodRef)
+	for _, n := range p.namers {
+		s := p.sum(n)
+		s.Methods = slices.DeleteFunc(s.Methods, func(text string) bool { return text == m.String() })
+		delete(s.taken, m.String())
+	}
+	return removed
 }
 
 // add adds the spots of a method and returns them.

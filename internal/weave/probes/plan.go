@@ -24,6 +24,7 @@ type Plan struct {
 
 	classes *Classes
 	shown   []*pattern.Pattern // the patterns to which classes are shown
+	doubted []universe.Method  // methods that patterns match until what is above their classes has loaded
 	flags   arena.Flags        // added to hooks that time calls
 	bridges map[string]bool
 	Hooked  map[classfile.MethodRef]bool // methods that have a spot

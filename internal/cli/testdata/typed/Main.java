@@ -111,6 +111,27 @@ public final class Main {
         }
     }
 
+    abstract static class LateBase implements Store {
+    }
+
+    /** Begins to load before the class that implements the interface. */
+    static final class LateDeep extends LateBase {
+        @Override
+        public void put(int n) {
+            Memory.stored -= n;
+        }
+    }
+
+    static class OtherBase {
+    }
+
+    /** Looks the same until the class above it has loaded. */
+    static final class LateOther extends OtherBase {
+        public void put(int n) {
+            Memory.stored -= n;
+        }
+    }
+
     static final class LatePlugin implements Plugin {
         @Override
         public void plug() {
@@ -161,9 +182,13 @@ public final class Main {
 
     private static void late(int times) {
         Late late = new Late();
+        LateDeep deep = new LateDeep();
+        LateOther other = new LateOther();
         for (int i = 0; i < times; i++) {
             late.put(i);
             late.timed();
+            deep.put(i);
+            other.put(i);
         }
     }
 
