@@ -272,7 +272,8 @@ func TestLackAndNear(t *testing.T) {
 		{"b.Memory+.put", "no loaded class has a method that matches b.Memory+.put", []string{"a.Memory"}},
 		{"a.Memori+.put", "no loaded class has a method that matches a.Memori+.put", []string{"a.Memory"}},
 		{"a.Memory.putt", "no loaded class implements a.Memory.putt", []string{"a.Memory.put"}},
-		{"a.Hand+.put", "no loaded class has a method that matches a.Hand+.put", []string{"a.Handler"}},
+		{"a.Hand+.put", "no loaded class has a method that matches a.Hand+.put", []string{}},
+		{"@a.clock.Store", "no method or class that is loaded carries @a.clock.Store", []string{"a.Store"}},
 	} {
 		p := parseSet(t, tt.pattern).Includes()[0]
 		u := universe.Of(nil, zoo())

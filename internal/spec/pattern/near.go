@@ -29,48 +29,41 @@ func (p *Pattern) Near(classes iter.Seq[string]) []string {
 	if p.called != nil {
 		return p.callers.Near(classes)
 	}
-	words := p.words()
-	if len(words) == 0 {
-		return nil
-	}
-	ranks := make([][]string, 3)
+	var same, similar []string
+	class, last := p.lastNames()
 	for name := range classes {
-		if at := rank(simpleName(name), words); at < len(ranks) {
-			ranks[at] = append(ranks[at], strings.ReplaceAll(name, "/", "."))
+		simple, dotted := simpleName(name), strings.ReplaceAll(name, "/", ".")
+		switch {
+		case simple == last || strings.EqualFold(simple, class):
+			same = append(same, dotted)
+		case isSimilar(simple, class):
+			similar = append(similar, dotted)
 		}
 	}
-	for _, names := range ranks {
-		if slices.Sort(names); len(names) > 0 {
-			names = slices.Compact(names)
-			return names[:min(len(names), MostNear)]
-		}
+	if len(same) == 0 {
+		same = similar
 	}
-	return nil
+	slices.Sort(same)
+	same = slices.Compact(same)
+	return same[:min(len(same), MostNear)]
 }
 
-// words returns the last two names of a pattern. The very last may be a method, or a class without
-// a method.
-func (p *Pattern) words() []string {
+// lastNames returns the name of the class in a pattern, without its package, and the very last name, which is a
+// method, or a class if the method was left out.
+func (p *Pattern) lastNames() (class, last string) {
 	text, _, _ := strings.Cut(strings.TrimLeft(p.text, "!@"), "(")
 	text, _, _ = strings.Cut(text, ":")
-	words := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(".$/+", r) })
-	return words[max(0, len(words)-2):]
-}
-
-// rank says how near a class is to the last two names of a pattern: 0 if it has one of the names,
-// 1 if it has nearly the name of the class, 2 if its name contains that; 3 for others.
-func rank(simple string, words []string) int {
-	last := words[len(words)-1]
-	class := strings.ToLower(strings.Trim(words[0], "*"))
-	switch {
-	case last == simple || len(words) > 1 && strings.EqualFold(words[0], simple):
-		return 0
-	case isSimilar(simple, words[0]):
-		return 1
-	case len(class) > 3 && strings.Contains(strings.ToLower(simple), class):
-		return 2
+	names := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(".$/+", r) })
+	if len(names) > 0 {
+		last = names[len(names)-1]
 	}
-	return 3
+	switch {
+	case p.annotation != nil:
+		class = last
+	case len(names) > 1:
+		class = names[len(names)-2]
+	}
+	return class, last
 }
 
 // longestName bounds the names that are compared.
@@ -78,7 +71,7 @@ const longestName = 100
 
 // isSimilar reports whether a name differs from another one in few letters.
 func isSimilar(name, other string) bool {
-	if len(name) > longestName || len(other) > longestName || strings.Contains(other, "*") {
+	if other == "" || len(name) > longestName || len(other) > longestName || strings.Contains(other, "*") {
 		return false
 	}
 	return Distance(strings.ToLower(name), strings.ToLower(other)) <= len(other)/4
