@@ -180,6 +180,10 @@ func AnchorTemplate() (class []byte, method string) { return live("anchor") }
 // TagTemplate is LiveTemplate for methods at which a tag gets a value: value 0.
 func TagTemplate() (class []byte, method string) { return live("tag") }
 
+// KeepTemplate is LiveTemplate for methods that return an object for which value 0 is
+// remembered.
+func KeepTemplate() (class []byte, method string) { return live("keep") }
+
 // PlainTemplate is WatchTemplate without a context and a condition.
 func PlainTemplate() (class []byte, method string) { return live("plain") }
 

@@ -67,7 +67,7 @@ const agentManifest = "Manifest-Version: 1.0\r\n" +
 // case.
 var liveTemplates = []string{
 	"Live", "Reflect", "Handle",
-	"Anchor", "Tag", "Plain", "Watch", "Late", "Capture",
+	"Anchor", "Tag", "Keep", "Plain", "Watch", "Late", "Capture",
 	"Carry", "Made", "Start", "Submit", "Withdraw", "Resume", "Again", "Fire", "Work", "Next",
 }
 

@@ -29,7 +29,7 @@ var documents = []struct {
 	{"sonde trace PID METHOD --json, at the end", document.TraceEnd{}},
 	{"sonde trace PID METHOD -o FILE.json", document.Trace{}},
 	{"sonde count PID PATTERN --json", document.Count{}},
-	{"sonde monitor PID METHOD --json", document.Monitor{}},
+	{"sonde monitor PID METHOD --json, and by sonde calls", document.Monitor{}},
 	{"sonde find PID PATTERN --json", document.Find{}},
 	{"sonde callees PID METHOD --json", document.Callees{}},
 	{"sonde observe PID --json", document.Proposal{}},

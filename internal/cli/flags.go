@@ -65,7 +65,7 @@ const contextHelp = `  --within 'Web.handle >> Order.* > Pay.charge'
   --when   only calls for which the condition holds. $1 is the first argument, $name an
            argument by name, $this the object; at the exit $return, $exception,
            $elapsed. A condition can read fields, call getters that only read, and use
-           [0], ["key"] and .length. Its operators are == != < <= > >= && || !
+           [0], ["key"], .length, and .(com.acme.Order) for an object as that class. Its operators are == != < <= > >= && || !
            in ("a", "b"), is com.acme.Order, and matches "o*?" (with * and ? only). A
            comparison with null is false. If evaluating the condition fails, the call
            counts as undecided

@@ -37,6 +37,7 @@ type lookKind struct {
 var lookKinds = []lookKind{
 	{"count", "methods", document.Count{}},
 	{"monitor", "methods", document.Monitor{}},
+	{"calls", "", document.Monitor{}},
 	{"trace", "methods", document.Transaction{}},
 	{"profile", "", document.Profile{}},
 	{"walk", "", document.RootCause{}},

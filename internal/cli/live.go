@@ -468,6 +468,14 @@ func (w *appliedSet) end() {
 func (v *liveSession) reportHooks(ctx context.Context) {
 	took := sessionWovenText(v.session) + costOf(batchCosts(v.installation.Batches))
 	left := v.leftAlone()
+	if v.applied.isUsed() && v.applied.set.Optional {
+		v.reportRules(took)
+		if v.target.listLeft {
+			v.reportLeft(left)
+		}
+		v.reportedLeft = len(left)
+		return
+	}
 	var empty []string
 	if v.applied.isUsed() {
 		empty = v.applied.unmatched()

@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/jvm/cost"
@@ -33,10 +34,12 @@ import (
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
-// The values of --by.
+// The values of --by: of sonde monitor, and of sonde calls.
 const (
 	byPattern = "pattern"
 	byMethod  = "method"
+	byKey     = "key"
+	byCaller  = "caller"
 )
 
 type monitorCommand struct {
@@ -58,10 +61,12 @@ type monitorCommand struct {
 	goals      []*monitor.Goal
 	contexts   contextFlags
 	wanted     *probeset.Set // of contexts; nil if none is used
+	name       string        // of the command
+	rules      *callRules    // of sonde calls; nil otherwise
 }
 
 func newMonitor(s streams) *cobra.Command {
-	c := &monitorCommand{targetFlags: targetFlags{streams: s, usualBudget: overhead.Usual}}
+	c := &monitorCommand{targetFlags: targetFlags{streams: s, usualBudget: overhead.Usual}, name: "monitor"}
 	command := &cobra.Command{
 		Use:   "monitor PID METHOD...",
 		Short: "Monitor methods of a running JVM: rates, percentiles, errors, stalls",
@@ -78,13 +83,20 @@ func newMonitor(s streams) *cobra.Command {
 		RunE: checkAndRun(c),
 	}
 	flags := command.Flags()
-	flags.Var(span(&c.interval, time.Second, leastInterval, 0), "interval", "length of each reporting interval")
-	flags.Var(span(&c.stall, time.Second, positive, 0), "stall", "report calls that run for longer than this as stalled")
-	flags.VarP(span(&c.duration, 0, 0, 0), "duration", "d", "end after this time; 0 continues until Ctrl-C")
 	flags.Uint64Var(&c.calls, "calls", 0, "end after `N` calls in total, or a few more: calls are compared every 20 ms")
 	flags.Var(oneIn(&c.sample, 1), "sample", "time one call in N, chosen at random: 1/100")
 	flags.Var(oneOf(&c.by, byPattern, byPattern, byMethod), "by", "one row per pattern or per method")
-	flags.Var(oneOf(&c.sort, "calls", monitorOrderNames()...), "sort", "calls, errors, mean, p99, running or name")
+	c.contexts.register(command)
+	c.registerMonitor(flags)
+	return command
+}
+
+// registerMonitor adds the flags that sonde calls has, too.
+func (c *monitorCommand) registerMonitor(flags *pflag.FlagSet) {
+	flags.Var(span(&c.interval, time.Second, leastInterval, 0), "interval", "length of each reporting interval")
+	flags.Var(span(&c.stall, time.Second, positive, 0), "stall", "report calls that run for longer than this as stalled")
+	flags.VarP(span(&c.duration, 0, 0, 0), "duration", "d", "end after this time; 0 continues until Ctrl-C")
+	flags.Var(oneOf(&c.sort, "calls", monitorOrderNames()...), "sort", "calls, time, errors, mean, p99, running or name")
 	flags.VarP(number(&c.top, 0, 0, 0), "top", "n", "show at most `N` rows; 0 shows all")
 	flags.BoolVar(&c.json, "json", false, "write a JSON object per interval, each on its own line")
 	flags.StringVar(&c.prometheus, "prometheus", "", "`FILE` to write for Prometheus after each interval")
@@ -92,12 +104,10 @@ func newMonitor(s streams) *cobra.Command {
 	flags.StringVar(&c.tokenFile, "token-file", "", "`FILE` to write a token to, which --listen then requires")
 	flags.StringArrayVar(&c.failIf, "fail-if", nil, "`CONDITION` on the figures of the whole time, such as 'p95 > 200ms': if it holds, the exit code is 3; may be repeated")
 	flags.StringVar(&c.instance, "instance", "", "`NAME` for Prometheus that distinguishes JVMs with the same main class: the label jvm")
-	c.contexts.register(command)
 	c.targetFlags.register(flags)
 	c.registerYes(flags)
 	c.settle.register(flags)
 	c.registerBudget(flags)
-	return command
 }
 
 func (c *monitorCommand) check(args []string, _ func(string) bool) (err error) {
@@ -109,6 +119,11 @@ func (c *monitorCommand) check(args []string, _ func(string) bool) (err error) {
 			return err
 		}
 	}
+	return c.checkExport()
+}
+
+// checkExport checks the flags for Prometheus.
+func (c *monitorCommand) checkExport() (err error) {
 	if c.listen != "" {
 		if c.listen, err = listenAddress(c.listen); err != nil {
 			return err
@@ -203,10 +218,10 @@ part of the calls (1%); calls, rate (calls a second) or stalled with a number. T
 that were not called meet no condition; 'calls < 1' does.
 
 On a terminal, the table is updated in place:
-Keys  c, e, m, 9, r, n  sort by calls, errors, mean, P99, running, name
-      g                 rows by pattern or by method
-      arrows            select a row, Enter profiles or traces its method
-      /                 filter    p  pause    ?  help    q  quit, as Ctrl-C
+Keys  c, t, e, m, 9, r, n  sort by calls, time, errors, mean, P99, running, name
+      g                    rows by pattern or by method
+      arrows               select a row, Enter profiles or traces its method
+      /                    filter    p  pause    ?  help    q  quit, as Ctrl-C
 Without a terminal, one line per interval is printed for each row that has calls.
 
 With --json, one object is written per interval, each on its own line. The last one,
@@ -245,7 +260,7 @@ func (c *monitorCommand) run(ctx context.Context) (err error) {
 	}
 	defer r.export.Close()
 	flags, period := c.flags()
-	if err := r.enter(ctx, "monitor", flags, period); err != nil {
+	if err := r.enter(ctx, c.name, flags, period); err != nil {
 		return err
 	}
 	defer func() { _ = r.session.Release() }()
@@ -293,8 +308,11 @@ func newMonitorRun(c *monitorCommand) *monitorRun {
 	r.table = liveTable{
 		streams: c.streams, screen: r.screen, pid: c.pid, interval: c.interval, sample: c.sample, times: r.timesText, top: c.top, json: c.json,
 		view: monitorView{sort: c.sort, by: c.by}, options: monitor.Options{Stall: c.stall}, costs: r.costText, describe: r.describeEnd,
-		rows: r.rows, patterns: namesOf(c.set.Includes()),
-		patternsOf: func(row *results.Row) []string { return matching(c.set, row) },
+		rows: r.rows, rules: c.rules,
+	}
+	if c.rules == nil {
+		r.table.patterns = namesOf(c.set.Includes())
+		r.table.patternsOf = func(row *results.Row) []string { return matching(c.set, row) }
 	}
 	return r
 }
@@ -392,7 +410,7 @@ func (b *liveTable) writeWhole(out io.Writer, whole *monitorTable, losses []stri
 		_, _ = fmt.Fprintln(out) // below the lines of intervals
 	}
 	writeDisturbed(out, b.disturbed)
-	format.WriteTable(out, monitorColumns, b.texts(whole, rows), width)
+	format.WriteTable(out, b.columns(), b.texts(whole, rows), width)
 	_, _ = fmt.Fprintf(out, "\n%s\n", b.headline(whole))
 	if hidden > 0 {
 		_, _ = fmt.Fprintf(out, "%s not shown (--top)\n", format.Count(hidden, "row is", "rows are"))
@@ -456,7 +474,8 @@ type liveTable struct {
 	costs       func(table *monitorTable) string           // says what hooks cost
 	describe    func(d *document.Monitor, t *monitorTable) // adds what is known only at the end
 
-	patterns   []string // each has a row, even if it matches no loaded method
+	rules      *callRules // nil unless rows are those of sonde calls
+	patterns   []string   // each has a row, even if it matches no loaded method
 	patternsOf func(row *results.Row) []string
 
 	methods     map[uint32]results.Row // by ID, as of the last table
@@ -466,7 +485,8 @@ type liveTable struct {
 
 type monitorTable struct {
 	*monitor.Interval
-	names    map[monitor.Key]string // of rows, for people
+	names    map[monitor.Key]string  // of rows, for people
+	shares   map[monitor.Key]float64 // of rows, of the time of incoming calls; nil if unknown
 	from, to *monitor.Reading
 	elapsed  time.Duration // since the hooks went on
 	at       time.Time
@@ -495,7 +515,13 @@ func (b *liveTable) look(from *monitor.Reading) *monitorTable {
 
 func (b *liveTable) group(table *monitorTable) {
 	groups, names := b.groups(b.view.by)
+	if b.rules != nil {
+		b.rules.addInside(groups, b.methods)
+	}
 	table.Interval, table.names = monitor.Between(table.from, table.to, groups, b.options), names
+	if b.rules != nil {
+		table.shares = takeShares(table.Interval)
+	}
 }
 
 func (b *liveTable) callsSoFar() (calls uint64) {
@@ -561,6 +587,12 @@ func (b *liveTable) groups(by string) (*monitor.Groups, map[monitor.Key]string) 
 	overloads := overloadsOf(rows)
 	for _, row := range rows {
 		b.methods[row.ID] = row
+		if b.rules != nil {
+			if key, name := b.rules.keyOf(&row, by); name != "" {
+				names[key], groups.Of[row.ID] = name, []monitor.Key{key}
+			}
+			continue
+		}
 		row.Context = contextText(row.Within, row.Label)
 		key := contextKey(row.Within, row.Label)
 		if by == byMethod {
@@ -590,7 +622,7 @@ func (b *liveTable) groups(by string) (*monitor.Groups, map[monitor.Key]string) 
 }
 
 func compareKeys(a, b monitor.Key) int {
-	return cmp.Or(cmp.Compare(a.Pattern, b.Pattern), cmp.Compare(a.Method.Class, b.Method.Class), cmp.Compare(a.Method.Name, b.Method.Name),
+	return cmp.Or(cmp.Compare(a.Direction, b.Direction), cmp.Compare(a.Category, b.Category), cmp.Compare(a.Pattern, b.Pattern), cmp.Compare(a.Method.Class, b.Method.Class), cmp.Compare(a.Method.Name, b.Method.Name),
 		cmp.Compare(a.Method.Descriptor, b.Method.Descriptor), cmp.Compare(a.Within, b.Within), cmp.Compare(a.Tags, b.Tags),
 		cmp.Compare(a.Callers, b.Callers))
 }
@@ -599,9 +631,12 @@ func (r *monitorRun) rows() []results.Row {
 	if !r.applied.isUsed() {
 		return methodRows(r.session.Methods(), nil)
 	}
-	_, rows, err := r.readRows()
+	found, rows, err := r.readRows()
 	if err != nil {
 		return nil // the end reports it
+	}
+	for i := range rows {
+		rows[i].Probe = found.Rows[i].Probe
 	}
 	if !hasSequences(r.applied.set) {
 		for i := range rows {
@@ -645,6 +680,7 @@ func contextKey(within string, label liveprobes.Label) monitor.Key {
 // monitorOrders are the orders of --sort: the largest first, names from A to Z.
 var monitorOrders = map[string]func(r *monitor.Row) float64{
 	"calls":   func(r *monitor.Row) float64 { return float64(r.Calls) },
+	"time":    func(r *monitor.Row) float64 { return r.Nanos },
 	"errors":  func(r *monitor.Row) float64 { return float64(r.Errors) },
 	"mean":    func(r *monitor.Row) float64 { return r.Mean },
 	"p99":     func(r *monitor.Row) float64 { return r.P99 },
@@ -654,7 +690,7 @@ var monitorOrders = map[string]func(r *monitor.Row) float64{
 
 func monitorOrderNames() []string { return slices.Sorted(maps.Keys(monitorOrders)) }
 
-var monitorKeys = map[rune]string{'c': "calls", 'e': "errors", 'm': "mean", '9': "p99", 'r': "running", 'n': "name"}
+var monitorKeys = map[rune]string{'c': "calls", 't': "time", 'e': "errors", 'm': "mean", '9': "p99", 'r': "running", 'n': "name"}
 
 // A monitorView says which rows of a table are shown, and how. Keys change it.
 type monitorView struct {
@@ -664,10 +700,8 @@ type monitorView struct {
 
 func (v *monitorView) press(key rune) {
 	v.sort = cmp.Or(monitorKeys[key], v.sort)
-	if key == 'g' && v.by == byMethod {
-		v.by = byPattern
-	} else if key == 'g' {
-		v.by = byMethod
+	if other := map[string]string{byMethod: byPattern, byPattern: byMethod, byKey: byCaller, byCaller: byKey}; key == 'g' {
+		v.by = other[v.by]
 	}
 }
 
@@ -678,8 +712,12 @@ func (v *monitorView) rows(t *monitorTable) []monitor.Row {
 	})
 	key := monitorOrders[v.sort]
 	slices.SortStableFunc(rows, func(a, b monitor.Row) int {
-		return cmp.Or(cmp.Compare(key(&b), key(&a)), cmp.Compare(t.names[a.Key], t.names[b.Key]))
+		return cmp.Or(cmp.Compare(a.Key.Direction, b.Key.Direction), cmp.Compare(a.Key.Category, b.Key.Category),
+			cmp.Compare(key(&b), key(&a)), cmp.Compare(t.names[a.Key], t.names[b.Key]))
 	})
+	if v.by == byCaller {
+		return underCallers(rows)
+	}
 	return rows
 }
 
@@ -696,8 +734,18 @@ const (
 	lineWidth = 8
 )
 
+func (b *liveTable) columns() []format.Column {
+	if b.rules != nil {
+		return callColumns
+	}
+	return monitorColumns
+}
+
 // texts returns the cells of rows, followed by the total if there are several.
 func (b *liveTable) texts(t *monitorTable, rows []monitor.Row) [][]string {
+	if b.rules != nil {
+		return b.callTexts(t, rows)
+	}
 	about, atLeast := "", ""
 	if b.sample > 1 {
 		about, atLeast = "~", "≥"
@@ -728,13 +776,17 @@ func (b *liveTable) texts(t *monitorTable, rows []monitor.Row) [][]string {
 
 func (b *liveTable) frame(table *monitorTable, width int) service.Frame {
 	shown, hidden := topOf(b.view.rows(table), cmp.Or(b.top, mostRows))
-	columns, texts := format.FitTable(monitorColumns, b.texts(table, shown), monitorExpendable, width)
+	expendable := monitorExpendable
+	if b.rules != nil {
+		expendable = callExpendable
+	}
+	columns, texts := format.FitTable(b.columns(), b.texts(table, shown), expendable, width)
 	frame := service.Frame{
-		PID: b.pid, Lines: []string{b.headline(table), b.costs(table)}, Sort: b.view.sort, Keys: "[c]alls [e]rrors [m]ean p9[9] [r]unning [n]ame [g]roup",
+		PID: b.pid, Lines: []string{b.headline(table), b.costs(table)}, Sort: b.view.sort, Keys: "[c]alls [t]ime [e]rrors [m]ean p9[9] [r]unning [n]ame [g]roup",
 	}
 	frame.Titles, frame.Rows = format.TableRows(columns, texts, width, func(i int, row *format.Row) {
 		if i < len(shown) {
-			row.Name, row.Method = table.names[shown[i].Key], b.methodOf(shown[i].Key)
+			row.Name, row.Method = table.names[shown[i].Key], b.methodOf(table, shown[i].Key)
 		}
 	})
 	for _, total := range frame.Rows[len(shown):] {
@@ -746,8 +798,10 @@ func (b *liveTable) frame(table *monitorTable, width int) service.Frame {
 }
 
 // methodOf returns what a row is about: a method, or a pattern; "" if that is a probe.
-func (b *liveTable) methodOf(key monitor.Key) string {
+func (b *liveTable) methodOf(table *monitorTable, key monitor.Key) string {
 	switch {
+	case b.rules != nil:
+		return b.rules.methodOf(table, b.methods, key, b.view.by)
 	case key.Method.Class != "":
 		return key.Method.Class + "." + key.Method.Name
 	case slices.Contains(b.patterns, key.Pattern):
@@ -783,7 +837,7 @@ func (b *liveTable) stallLines(i *monitor.Interval, isShown func(monitor.Stall) 
 // the last interval.
 func (b *liveTable) writeLines(table *monitorTable) error {
 	rows, _ := topOf(b.view.rows(table), b.top)
-	columns := append(format.Columns("TIME"), monitorColumns...)
+	columns := append(format.Columns("TIME"), b.columns()...)
 	texts := b.texts(table, rows)
 	for n, cells := range texts {
 		for at, cell := range cells[:len(cells)-1] {
@@ -810,6 +864,9 @@ func (b *liveTable) headline(table *monitorTable) string {
 		text += fmt.Sprintf("in the last %s ", format.Duration(table.Length))
 	}
 	calls := format.AtLeast(table.Total.LowerBound, format.Count(int(table.Total.Calls), "call", "calls"))
+	if b.rules != nil {
+		return text + b.rules.summary(table)
+	}
 	return text + fmt.Sprintf("%s, %s/s, %s, %s", calls, format.Rate(table.Total.Rate),
 		format.Count(table.Threads, "thread", "threads"), b.times())
 }
@@ -822,7 +879,11 @@ func (b *liveTable) document(table *monitorTable) *document.Monitor {
 	}
 	rows, _ := topOf(b.view.rows(table), b.top)
 	for n := range rows {
-		d.Rows = append(d.Rows, document.NewMonitorRow(&rows[n]))
+		row := document.NewMonitorRow(&rows[n])
+		if share, is := table.shares[rows[n].Key]; is {
+			row.Share = &share
+		}
+		d.Rows = append(d.Rows, row)
 	}
 	for _, stall := range table.Stalls {
 		s := document.Stall{Thread: stall.Thread, Virtual: stall.Virtual, New: stall.IsNew, Omitted: stall.Omitted}

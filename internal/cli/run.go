@@ -314,7 +314,7 @@ const otherCommands = "Other"
 
 func groups(s streams) []group {
 	return []group{
-		{"Find out", []*cobra.Command{newPs(s), newHot(s), newWalk(s), newDrill(s), newProfile(s), newTrace(s), newDiff(s), newConvert(s)}},
+		{"Find out", []*cobra.Command{newPs(s), newCalls(s), newHot(s), newWalk(s), newDrill(s), newProfile(s), newTrace(s), newDiff(s), newConvert(s)}},
 		{"Measure chosen methods", []*cobra.Command{newCount(s), newMonitor(s), newFind(s), newCallees(s), newObserve(s), newApply(s), newSave(s)}},
 		{"Manage what is running", []*cobra.Command{newDoctor(s), newStatus(s), newAttach(s), newUndo(s), newLooks(s), newShow(s), newEnd(s), newServe(s)}},
 		{"Start programs with Sonde", []*cobra.Command{newLaunch(s), newEnv(s), newAgentJar(s), newPlan(s), newPack(s), newReport(s)}},

@@ -209,6 +209,18 @@ value = null;
 outer = SondeHooksTags.tag(mark, Template.methodId(), value);
 }
 ` + restored("SondeHooksTags.untag(mark, outer);\n", finished, containOverflow)},
+		{"Keep", "Is woven around a method that returns an object for which the value of a tag is remembered.",
+			"As in {@link Tag}, no call of the expression is measured.",
+			`long mark = SondeHooksTags.tagging(Template.methodId());
+String value = null;
+if (mark != 0) {
+try {
+value = Template.value(0);
+} catch (Throwable t) {
+value = null;
+}
+` + containOverflow("SondeHooksTags.untag(mark, null);\n", "The method itself will overflow the stack.") + "}\n" + target +
+				containAll("SondeHooksTags.keep(Template.result(), value);\n", "Calls of the object have no value.")},
 		{"Resume", "Is woven around methods that run a task of the JDK once. They run in the context of the task.", wholeTask,
 			inContext("SondeHooksHandOff.resume(Template.self())", "SondeHooksHandOff.suspend(was);\n")},
 		{"Again", "Is woven around methods that run a task of the JDK and may run it again.", wholeTask,

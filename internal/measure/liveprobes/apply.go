@@ -327,7 +327,7 @@ func (w *Probes) difference(next *plan, reset bool) *todo {
 // isAlike reports whether two spots of one name differ at most in flags and period.
 func isAlike(a, b instrument.Spot) bool {
 	return a.Kind == b.Kind && a.Form == b.Form && a.Below == b.Below && a.Direct == b.Direct && a.First == b.First &&
-		a.Tag == b.Tag && a.Groups == b.Groups && a.Context == b.Context
+		a.Outside == b.Outside && a.Fails == b.Fails && a.Tag == b.Tag && a.Groups == b.Groups && a.Context == b.Context
 }
 
 // A Report is the result of Apply.

@@ -222,3 +222,60 @@ func TestTagNames(t *testing.T) {
 		t.Errorf("%q", names)
 	}
 }
+
+// TestOutermostOfACategory: methods of a category are anchors, inside which its probes do not act.
+func TestOutermostOfACategory(t *testing.T) {
+	f := newFake(t)
+	w := f.watch(t, nil)
+	pay, order := probeOf("pay", "shop.Pay.charge"), probeOf("order", "shop.Order.place")
+	pay.Category, pay.Direction = "db", probeset.Out
+	order.Category, order.Direction = "db", probeset.Out
+	set := &probeset.Set{Probes: []probeset.Probe{pay, order, probeOf("free", "shop.Pay.charge")}}
+	apply(t, w, set)
+	if got, want := f.with("anchor"), []string{"shop/Order.place", "shop/Pay.charge"}; !slices.Equal(got, want) {
+		t.Errorf("anchors are %q, not %q", got, want)
+	}
+	a, b, free := f.spot(t, "shop/Pay.charge", "probe|pay"), f.spot(t, "shop/Order.place", "probe|order"), f.spot(t, "shop/Pay.charge", "probe|free")
+	anchor := f.spot(t, "shop/Pay.charge", "anchor")
+	if a.Outside == 0 || a.Outside != b.Outside || anchor.First != a.Outside || a.Below|a.Direct != 0 || free.Outside != 0 {
+		t.Errorf("outside %b and %b, the anchor is %b, another probe %b", a.Outside, b.Outside, anchor.First, free.Outside)
+	}
+}
+
+// TestOptionalRules: what does not fit a program is left out of Sonde's own rules, and an error in a file.
+func TestOptionalRules(t *testing.T) {
+	for _, isOptional := range []bool{false, true} {
+		f := newFake(t)
+		w := f.watch(t, nil)
+		unfit := probeOf("unfit", "shop.Pay.charge")
+		unfit.When = spectest.Expr("$this.noSuchField == 1")
+		set := &probeset.Set{Probes: []probeset.Probe{unfit, probeOf("order", "shop.Order.place")}, Optional: isOptional}
+		_, err := w.Apply(context.Background(), set)
+		var wrong *probes.UnfitError
+		if errors.As(err, &wrong) == isOptional || isOptional && err != nil {
+			t.Errorf("optional %v: %v", isOptional, err)
+		}
+		if got := f.with("probe"); isOptional && !slices.Equal(got, []string{"shop/Order.place"}) {
+			t.Errorf("hooks in %q", got)
+		}
+	}
+}
+
+// TestConditionsFitLater: a condition that needs a class which is not loaded yet is compiled when it has loaded.
+func TestConditionsFitLater(t *testing.T) {
+	f := newFake(t)
+	f.absent = append(f.absent, "shop/Customer")
+	w := f.watch(t, nil)
+	gold := probeOf("gold", "shop.Pay.charge")
+	gold.When = spectest.Expr(`$1.tier == "gold"`)
+	report := apply(t, w, &probeset.Set{Probes: []probeset.Probe{gold}, Optional: true})
+	if got := f.with("probe"); len(got) != 0 || len(report.Probes[0].LeftOut) != 1 {
+		t.Fatalf("hooks in %q, left out %v", got, report.Probes[0].LeftOut)
+	}
+	if names := f.load("shop/Customer"); len(names) != 1 || !strings.HasPrefix(names[0], "shop/Pay.charge(") {
+		t.Errorf("the class brings %q", names)
+	}
+	if left := w.LeftOut(); len(left) != 0 || report.Probes[0].LeftOut[0].Err == nil {
+		t.Errorf("left out are %v, and before %v", left, report.Probes[0].LeftOut)
+	}
+}

@@ -218,6 +218,11 @@ type Key struct {
 	Within  string // in rows by context: the sequence
 	Tags    string // in rows by tags: name=value, a line each
 	Callers string // in rows by callers
+
+	// In rows of sonde calls, where Tags are those of the key: the kind of call, and "in" or
+	// "out". Inside rows count calls that incoming calls make.
+	Category, Direction string
+	Inside              bool
 }
 
 // TagValues returns the names and values of the tags.

@@ -245,7 +245,7 @@ func NewHookCost(cost *session.HookCost, share float64) *HookCost {
 	return &HookCost{cost, share}
 }
 
-// Monitor is written by `sonde monitor --json` and `sonde pack live --json`: for each interval,
+// Monitor is written by `sonde monitor --json`, `sonde calls --json` and `sonde pack live --json`: for each interval,
 // and at the end for the whole time. Fields that are known only at the end are missing
 // before.
 type Monitor struct {
@@ -282,11 +282,14 @@ type Monitor struct {
 
 // MonitorRow is a row. Times are present only if calls were timed.
 type MonitorRow struct {
-	Pattern    string `json:"pattern,omitempty"`
-	Class      string `json:"class,omitempty"`
-	Method     string `json:"method,omitempty"`
-	Descriptor string `json:"descriptor,omitempty"`
-	Calls      uint64 `json:"calls"`
+	Category   string   `json:"category,omitempty"`  // of sonde calls: db, web
+	Direction  string   `json:"direction,omitempty"` // in or out
+	Share      *float64 `json:"share,omitempty"`     // of the time of incoming calls, from 0 to 1
+	Pattern    string   `json:"pattern,omitempty"`
+	Class      string   `json:"class,omitempty"`
+	Method     string   `json:"method,omitempty"`
+	Descriptor string   `json:"descriptor,omitempty"`
+	Calls      uint64   `json:"calls"`
 	Bound
 	PerSecond float64  `json:"callsPerSecond"`
 	Errors    uint64   `json:"errors"`
@@ -309,7 +312,7 @@ type MonitorRow struct {
 // NewMonitorRow describes a row.
 func NewMonitorRow(r *monitor.Row) MonitorRow {
 	row := MonitorRow{
-		Pattern: r.Key.Pattern, Class: r.Key.Method.Class, Method: r.Key.Method.Name, Descriptor: r.Key.Method.Descriptor,
+		Category: r.Key.Category, Direction: r.Key.Direction, Pattern: r.Key.Pattern, Class: r.Key.Method.Class, Method: r.Key.Method.Name, Descriptor: r.Key.Method.Descriptor,
 		Calls: r.Calls, PerSecond: r.Rate, Errors: r.Errors, Timed: r.Timed, Untimed: r.Untimed,
 		Running: r.Running, Stalled: r.Stalled, Oldest: r.Oldest.Seconds(), Within: r.Key.Within, Callers: r.Key.Callers,
 		Bound: NewBound(r.LowerBound),

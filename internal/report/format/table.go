@@ -10,8 +10,9 @@ import (
 
 // A Column of a table has a title. Numbers are aligned to the right.
 type Column struct {
-	Title string
-	Right bool
+	Title     string
+	Right     bool
+	KeepStart bool // of the last column: a text that does not fit is cut at its end
 }
 
 // Columns returns columns with titles. A title after ">" is that of a column of numbers.
@@ -51,7 +52,11 @@ func TableLines(columns []Column, rows [][]string, width int) []string {
 				line.WriteString(row[i] + gap + "  ")
 			}
 		}
-		line.WriteString(KeepEnd(row[last], width, used))
+		if columns[last].KeepStart && width > 0 {
+			line.WriteString(Cut(row[last], max(width-used, leastName)))
+		} else {
+			line.WriteString(KeepEnd(row[last], width, used))
+		}
 		lines = append(lines, line.String())
 	}
 	return lines
@@ -96,12 +101,14 @@ func SpaceBefore(columns []Column, rows [][]string) (space int) {
 	return space
 }
 
+// leastName is the least width of the last column.
+const leastName = 12
+
 // KeepEnd cuts the beginning of a text that does not fit into the rest of a terminal's
 // width. It keeps a few characters in any case.
 func KeepEnd(text string, width, used int) string {
-	const least = 12
 	runes := []rune(text)
-	room := max(width-used, least)
+	room := max(width-used, leastName)
 	if width == 0 || len(runes) <= room {
 		return text
 	}

@@ -66,7 +66,10 @@ type label struct{ Name, Value string }
 // labelsOf returns the labels that distinguish the series of a row.
 func labelsOf(k monitor.Key) []label {
 	labels := []label{{"class", k.Method.Class}, {"method", k.Method.Name}, {"descriptor", k.Method.Descriptor}}
-	if k.Pattern != "" {
+	switch {
+	case k.Category != "":
+		labels = []label{{"category", k.Category}, {"direction", k.Direction}}
+	case k.Pattern != "":
 		labels = []label{{"pattern", k.Pattern}}
 	}
 	if k.Within != "" {

@@ -12,7 +12,7 @@
 //	           | "matches" string | "is" class ] .
 //	op         = "==" | "!=" | "<" | "<=" | ">" | ">=" .
 //	value      = constant | path .
-//	path       = ( "$" number | "$" name | "tx." name ) { "." name [ "()" ] | "[" index "]" } .
+//	path       = ( "$" number | "$" name | "tx." name ) { "." name [ "()" ] | ".(" class ")" | "[" index "]" } .
 //	constant   = 12 | 7L | 0x1f | 2.5 | 5ms | 'c' | "text" | true | false | null | CONSTANT .
 package expr
 
@@ -210,10 +210,11 @@ type (
 		Root  string // the name after the $: a number, a parameter, this, ...; tx for a tag
 		Steps []Step
 	}
-	// Step is a field, a call or an element.
+	// Step is a field, a call, an element, or the same object as another class.
 	Step struct {
 		Span
 		Name  string
+		Class string   // as written, with dots; empty in other steps
 		Call  bool     // with ()
 		Index *Literal // of an element; otherwise nil
 	}
@@ -294,6 +295,8 @@ func (n *Path) String() string {
 		switch {
 		case s.Index != nil:
 			b.WriteString("[" + s.Index.String() + "]")
+		case s.Class != "":
+			b.WriteString(".(" + s.Class + ")")
 		case s.Call:
 			b.WriteString("." + s.Name + "()")
 		default:

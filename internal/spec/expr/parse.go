@@ -186,7 +186,13 @@ func (p *parser) match(l Node) Node {
 
 func (p *parser) instanceOf(l Node) Node {
 	p.advance()
-	at, class := p.tok.Span, ""
+	class, named := p.class()
+	return &InstanceOf{l.Place().To(named), l, class, named}
+}
+
+// class parses the name of a class.
+func (p *parser) class() (class string, named Span) {
+	at := p.tok.Span
 	for {
 		if p.tok.kind != tokWord {
 			p.fail(p.tok.Span, "the name of a class is expected", "write it with its package: is java.io.IOException")
@@ -194,8 +200,7 @@ func (p *parser) instanceOf(l Node) Node {
 		class += p.tok.text
 		p.advance()
 		if !p.accept(".") {
-			named := at.To(p.previous)
-			return &InstanceOf{l.Place().To(named), l, class, named}
+			return class, at.To(p.previous)
 		}
 		class += "."
 	}
@@ -263,7 +268,14 @@ func (p *parser) path() Node {
 }
 
 func (p *parser) member() Step {
+	start := p.tok.Span
 	p.advance()
+	if p.accept("(") {
+		class, _ := p.class()
+		s := Step{Span: start.To(p.tok.Span), Class: class}
+		p.expect(")")
+		return s
+	}
 	if p.tok.kind != tokWord {
 		p.fail(p.tok.Span, "a name is expected after the '.'", "")
 	}

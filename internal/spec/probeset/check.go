@@ -65,8 +65,9 @@ func (c *checker) check() {
 }
 
 var (
-	probeName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
-	tagName   = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
+	probeName    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+	categoryName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)
+	tagName      = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
 )
 
 func (c *checker) tag(t *Tag, at place) {
@@ -77,8 +78,11 @@ func (c *checker) tag(t *Tag, at place) {
 	case !tagName.MatchString(t.Name):
 		c.report(at.key("name"), where, "is not a name for a tag", "use at most 64 letters, digits and _, no digit first")
 	}
-	if t.Value == nil {
+	switch {
+	case t.Value == nil && t.Of != OfThis:
 		c.report(at.key("value"), where, "value is missing", "write "+wantsValue)
+	case t.Of == OfThis && (t.Value != nil || t.As != AsIs):
+		c.report(at.key("of"), where, "of: $this takes the value that was remembered with the object", "leave out value and as")
 	}
 	switch {
 	case t.At == nil:
@@ -108,8 +112,40 @@ func (c *checker) probe(p *Probe, at place, tags map[string]bool) {
 	c.methods(p, at.key("methods"), where)
 	c.within(p, at.key("within"), join(where, "within"))
 	c.values(p, at, where)
+	c.category(p, at, where)
 	c.grouping(p, at, where, tags)
 	c.ranges(p, at, where)
+}
+
+func (c *checker) category(p *Probe, at place, where string) {
+	switch {
+	case p.Category == "" && p.Direction != Undirected:
+		c.report(at.key("direction"), where, "direction is stated without a category", "write category: web")
+	case p.Category == "":
+	case !categoryName.MatchString(p.Category):
+		c.report(at.key("category"), where, fmt.Sprintf("%q is not a name for a category", shortened(p.Category)), "use at most 32 small letters, digits and '-', a letter first")
+	case p.Direction == Undirected:
+		c.report(at.key("direction"), where, "direction is missing", "write "+wantsDirection)
+	default:
+		if mark := p.Mark(); mark != nil && !c.sequences[mark.String()] {
+			c.sequences[mark.String()] = true
+			c.place(at.key("category"), where, 1)
+		}
+	}
+	if p.Fails != nil && (p.SlowerThan > 0 || p.When != nil && p.When.ReadsExit()) {
+		c.report(at.key("fails"), where, "fails cannot be combined with slower-than or with a condition that is checked at the exit", "use two probes")
+	}
+	if p.Fails != nil && p.Template == PlainTemplate {
+		c.report(at.key("template"), where, "fails is checked at the method's exit, but \"template: plain\" checks at its entry", "write \"template: late\", or leave out template")
+	}
+}
+
+// place counts the elements of a new sequence.
+func (c *checker) place(at place, where string, elements int) {
+	before := c.positions
+	if c.positions += elements; c.positions > pattern.MaxElements && before <= pattern.MaxElements {
+		c.report(at, where, fmt.Sprintf("with this sequence, the sequences of all probes have more than %d methods together", pattern.MaxElements), "leave out outer ones")
+	}
 }
 
 func (c *checker) methods(p *Probe, at place, where string) {
@@ -143,10 +179,7 @@ func (c *checker) within(p *Probe, at place, where string) {
 		path := pattern.Sequence{Elements: s.Elements}
 		if key := path.String(); !c.sequences[key] {
 			c.sequences[key] = true
-			before := c.positions
-			if c.positions += len(s.Elements); c.positions > pattern.MaxElements && before <= pattern.MaxElements {
-				c.report(here, where, fmt.Sprintf("with this sequence, the sequences of all probes have more than %d methods together", pattern.MaxElements), "leave out outer ones")
-			}
+			c.place(here, where, len(s.Elements))
 		}
 	}
 }

@@ -20,6 +20,21 @@ const Version = 1
 // Parse parses a set. The name of the file is for messages. The error is an [Error] with
 // all problems.
 func Parse(text []byte, name string) (*Set, error) {
+	return parse(text, name, false)
+}
+
+// ParseOwn parses one of Sonde's own sets, which may call methods that are not proven to be
+// pure, and which have rules that do not fit every program.
+func ParseOwn(text []byte, name string) (*Set, error) {
+	set, err := parse(text, name, true)
+	if err != nil {
+		return nil, err
+	}
+	set.Optional = true
+	return set, nil
+}
+
+func parse(text []byte, name string, isOwn bool) (*Set, error) {
 	root, problem := document(text, name)
 	if problem != nil {
 		return nil, failure([]Problem{*problem})
@@ -27,7 +42,7 @@ func Parse(text []byte, name string) (*Set, error) {
 	if root == nil {
 		return nil, failure([]Problem{{File: name, Detail: "is empty", Remedy: "a set without probes is 'version: 1' with 'probes: []'"}})
 	}
-	r := &reader{file: name, lines: map[place]int{}, broken: map[place]bool{}}
+	r := &reader{file: name, isOwn: isOwn, lines: map[place]int{}, broken: map[place]bool{}}
 	set := r.set(root)
 	inFile := checker{set: set, report: func(at place, where, detail, remedy string) {
 		if !r.isReported(at) {
@@ -46,6 +61,7 @@ func Parse(text []byte, name string) (*Set, error) {
 // is zero in the set.
 type reader struct {
 	file     string
+	isOwn    bool // the file is one of Sonde's own
 	problems []Problem
 	lines    map[place]int
 	broken   map[place]bool
@@ -94,17 +110,21 @@ func (r *reader) isReported(at place) bool {
 
 // Descriptions of values, for messages.
 const (
-	wantsMethods  = "a pattern such as com.acme.Order.pay"
-	wantsSequence = "methods such as 'com.acme.Web.handle >> com.acme.Order.pay'"
-	wantsWhen     = `a condition such as '$1.tier == "gold"'`
-	wantsValue    = "a value such as $1.customer.tier"
-	wantsLevel    = "count, time, trace or capture"
-	wantsTemplate = "plain (tests at entry), late (also at the exit) or capture (also captures values)"
-	wantsDuration = "a time with its unit, such as 10m or 250ms"
-	wantsSample   = "a fraction of the calls, such as 1/100"
-	wantsNumber   = "a whole number"
-	wantsClasses  = "a pattern such as com.acme.dao.** or com.acme.Order"
-	wantsTime     = "static, load, dynamic or never"
+	wantsMethods   = "a pattern such as com.acme.Order.pay"
+	wantsSequence  = "methods such as 'com.acme.Web.handle >> com.acme.Order.pay'"
+	wantsWhen      = `a condition such as '$1.tier == "gold"'`
+	wantsValue     = "a value such as $1.customer.tier"
+	wantsLevel     = "count, time, trace or capture"
+	wantsTemplate  = "plain (tests at entry), late (also at the exit) or capture (also captures values)"
+	wantsDuration  = "a time with its unit, such as 10m or 250ms"
+	wantsSample    = "a fraction of the calls, such as 1/100"
+	wantsNumber    = "a whole number"
+	wantsFailure   = "a condition such as '$return.status >= 500'"
+	wantsDirection = "in or out"
+	wantsForm      = "sql (a statement, without its literals), path (of a URL) or name (of a host)"
+	wantsObject    = "$return (the value is remembered with the returned object) or $this (the value that was remembered)"
+	wantsClasses   = "a pattern such as com.acme.dao.** or com.acme.Order"
+	wantsTime      = "static, load, dynamic or never"
 )
 
 func (r *reader) set(root *yaml.Node) *Set {
@@ -175,6 +195,10 @@ func (p *Probe) fields(r *reader) []field {
 		texts("within", many(r, &p.Within, wantsSequence, pattern.ParseSequence), textsOf(p.Within)),
 		number("context", r, &p.Context, MaxContext),
 		text("when", one(r, &p.When, wantsWhen, parseExpr), expression(p.When)),
+		text("fails", one(r, &p.Fails, wantsFailure, parseExpr), expression(p.Fails)),
+		text("category", one(r, &p.Category, "the kind of call, such as db or web", parseText), p.Category),
+		text("direction", one(r, &p.Direction, wantsDirection, named("direction", wantsDirection, directionNames, In)), p.Direction.String()),
+		texts("may-call", own(r, &p.MayCall), textsOf(p.MayCall)),
 		text("level", one(r, &p.Level, wantsLevel, named("level", wantsLevel, levelNames, Count)), p.Level.String()),
 		text("template", one(r, &p.Template, wantsTemplate, named("template", wantsTemplate, templateNames, PlainTemplate)), p.Template.String()),
 		texts("captures", many(r, &p.Captures, wantsValue, parseExpr), expressions(p.Captures)),
@@ -193,6 +217,21 @@ func (t *Tag) fields(r *reader) []field {
 		text("name", one(r, &t.Name, "a name", parseText), t.Name),
 		text("value", one(r, &t.Value, wantsValue, parseExpr), expression(t.Value)),
 		text("at", one(r, &t.At, wantsMethods, pattern.Parse), t.place()),
+		text("as", one(r, &t.As, wantsForm, named("form", wantsForm, formNames, AsSQL)), t.As.String()),
+		text("of", one(r, &t.Of, wantsObject, named("object", wantsObject, objectNames, OfReturn)), t.Of.String()),
+		texts("may-call", own(r, &t.MayCall), textsOf(t.MayCall)),
+	}
+}
+
+// own returns a function that reads patterns of methods, in Sonde's own sets: nobody has to
+// trust a file from elsewhere.
+func own(r *reader, to *[]*pattern.Pattern) readFunc {
+	return func(n *yaml.Node, at place, where string) {
+		if !r.isOwn {
+			r.problem(n, at, where, "methods that are not proven to be free of side effects can be called only by Sonde's own rules", "read fields or getters")
+			return
+		}
+		many(r, to, wantsMethods, pattern.Parse)(n, at, where)
 	}
 }
 

@@ -31,6 +31,8 @@ func TestExample(t *testing.T) {
 		Tags: []probeset.Tag{
 			{Name: "tenant", Value: spectest.Expr("$1.tenant.name"), At: spectest.Pattern("com.acme.web.Handler.handle")},
 			{Name: "tenant", Value: spectest.Expr(`$1.headers["tenant"]`), At: spectest.Pattern("com.acme.queue.Listener.onMessage")},
+			{Name: "query", Value: spectest.Expr("$1"), As: probeset.AsSQL, Of: probeset.OfReturn, At: spectest.Pattern("com.acme.db.Session.prepare")},
+			{Name: "query", Of: probeset.OfThis, At: spectest.Pattern("com.acme.db.Query.run")},
 		},
 		Probes: []probeset.Probe{
 			{Name: "dao", Methods: spectest.Patterns("com.acme.dao.**", "!**.get*")},
@@ -42,6 +44,10 @@ func TestExample(t *testing.T) {
 				Name: "slow-gold", Methods: spectest.Patterns("com.acme.Shop.checkout"), Level: probeset.Capture,
 				When: spectest.Expr(`$1.tier == "gold" && tx.tenant != null`), Captures: spectest.Exprs("$1.id", "$return"), Allow: []string{"tokenCount"},
 				Levels: 4, SlowerThan: 250 * time.Millisecond, Sample: 10, GroupBy: []string{"tenant"}, For: 10 * time.Minute, Calls: 1000,
+			},
+			{
+				Name: "queries", Methods: spectest.Patterns("com.acme.db.Query.run", "com.acme.db.Pool.run"), Level: probeset.Time,
+				Category: "db", Direction: probeset.Out, Fails: spectest.Expr("$return.status >= 500"), GroupBy: []string{"query"},
 			},
 			{Name: "who-asks", Methods: spectest.Patterns("com.acme.Cache.load"), Level: probeset.Time, Context: 3},
 		},

@@ -25,19 +25,28 @@ type Set struct {
 	HandOff bool
 	// Weave says when classes may get hooks; the first rule that matches a class applies.
 	Weave []Rule
+	// Optional means that probes and tags which fit none of their methods are left out. It is
+	// the case for Sonde's own rules, because most programs lack most of the libraries.
+	Optional bool
 }
 
 // Probe is a set of methods and what to do when they are called.
 type Probe struct {
-	Name     string              // of its results and in changes
-	Methods  []*pattern.Pattern  // including exclusions
-	Within   []*pattern.Sequence // each has results of its own; empty: everywhere
-	Context  int                 // group results by this number of callers, at most MaxContext; 0: not by callers
-	When     *expr.Expr          // nil: always
-	Level    Level
-	Template Template
-	Captures []*expr.Expr // at most MaxCaptures
-	Allow    []string     // names that are not redacted
+	Name    string              // of its results and in changes
+	Methods []*pattern.Pattern  // including exclusions
+	Within  []*pattern.Sequence // each has results of its own; empty: everywhere
+	Context int                 // group results by this number of callers, at most MaxContext; 0: not by callers
+	When    *expr.Expr          // nil: always
+	Fails   *expr.Expr          // calls that count as errors though they return; nil: none
+	// Category is the kind of call, such as db. A probe with a category measures only the
+	// outermost call of the category and direction in each thread.
+	Category  string
+	Direction Direction
+	MayCall   []*pattern.Pattern // methods that conditions may call though they are not proven to be pure
+	Level     Level
+	Template  Template
+	Captures  []*expr.Expr // at most MaxCaptures
+	Allow     []string     // names that are not redacted
 
 	Levels     int           // of a trace: levels of calls below that are traced, too; 0: the default
 	SlowerThan time.Duration // faster calls are ignored, and their transactions not kept
@@ -51,8 +60,68 @@ type Probe struct {
 // several methods: the innermost one on the stack applies.
 type Tag struct {
 	Name  string
-	Value *expr.Expr // a path such as $1.customer.tier
+	Value *expr.Expr // a path such as $1.customer.tier; nil with Of This
 	At    *pattern.Pattern
+	As    Form
+	Of    Object
+	// MayCall are methods that the value may call though they are not proven to be pure.
+	MayCall []*pattern.Pattern
+}
+
+// Form is how the text of a value becomes the value of a tag.
+type Form uint8
+
+// The forms.
+const (
+	AsIs   Form = iota // cut if it is long
+	AsSQL              // a statement: without literals and comments
+	AsPath             // of a URL: without query; numbers and the like become {}
+	AsName             // such as that of a host
+)
+
+var formNames = []string{"", "sql", "path", "name"}
+
+func (f Form) String() string { return nameOf(formNames, f) }
+
+// Object is the object that the value of a tag belongs to.
+type Object uint8
+
+// The objects.
+const (
+	OfCall   Object = iota // none: the value is that of the call and everything below it
+	OfReturn               // the returned object: the value is remembered with it
+	OfThis                 // the object of the call: the tag gets the value that was remembered with it
+)
+
+var objectNames = []string{"", "$return", "$this"}
+
+func (o Object) String() string { return nameOf(objectNames, o) }
+
+// Direction says whether calls of a category come into the program or go out of it.
+type Direction uint8
+
+// The directions.
+const (
+	Undirected Direction = iota
+	In
+	Out
+)
+
+var directionNames = []string{"", "in", "out"}
+
+func (d Direction) String() string { return nameOf(directionNames, d) }
+
+// Mark returns a sequence that stands for the category of a probe among sequences: nothing
+// matches it. It is nil where the probe has no category.
+func (p *Probe) Mark() *pattern.Sequence {
+	if p.Category == "" {
+		return nil
+	}
+	mark, err := pattern.ParseSequence(fmt.Sprintf("sonde.category.%s.%v", strings.ReplaceAll(p.Category, "-", "_"), p.Direction))
+	if err != nil {
+		return nil // the category is not a name, which Check reports
+	}
+	return mark
 }
 
 // Limits of a set. Hooks have no room for more.

@@ -11,7 +11,8 @@
 // name, if the class file has names; $this is the object. When the method exits, $return,
 // $exception and $elapsed are also available. $elapsed is in nanoseconds; constants can have a
 // unit (ns us ms s min). tx.name is a tag of the transaction. A step .x reads the field x, or
-// if there is none, calls the getter x(), getX() or isX().
+// if there is none, calls the getter x(), getX() or isX(). A step .(a.b.C) is the same object
+// as a C; an object of another class counts as null.
 // [0] is an element of an array or list, ["key"] of a map. Arrays have .length; strings have
 // .length and .isEmpty(); collections have .size() and .isEmpty(). A constant of an enum is
 // written as CONSTANT or "CONSTANT". The pattern after matches is a glob with * and ?.
@@ -40,7 +41,7 @@
 // A condition cannot write, loop, wait or create an object: its code reads fields and
 // elements, compares, jumps forward, and calls methods of strings and known collections, and
 // getters whose bytecode was proven to do no more than that, in every loaded class that may
-// override them (pure.go). Static members are refused because their first use may run a
+// override them (pure.go). Sonde's own rules name further methods that they may call. Static members are refused because their first use may run a
 // static initialiser. A pattern costs at most the product of its length and that of the
 // string; a regular expression could take exponential time. A class that loads later may
 // override a getter with a method that is not pure: [Depends] lists what to check again.
@@ -65,6 +66,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/classfile/descriptor"
+	"github.com/sonde-jvm/sonde/classfile/opcode"
 	"github.com/sonde-jvm/sonde/internal/spec/expr"
 	"github.com/sonde-jvm/sonde/internal/weave"
 )
@@ -124,6 +126,10 @@ type Scope struct {
 	// called it would count calls that the program does not make. nil means that none has.
 	Probed func(classfile.MethodRef) bool
 
+	// MayCall reports whether a method may be called though it is not proven to be pure. nil
+	// means that none may.
+	MayCall func(classfile.MethodRef) bool
+
 	// Tags maps the names of known tags to the numbers that TagCall takes.
 	Tags    map[string]int32
 	TagCall TagCall
@@ -153,6 +159,7 @@ type Checked struct {
 	value   *value // nil for a condition
 	depends Depends
 	tagCall TagCall
+	fold    string // the method that shortens the text of a value; "" cuts it
 }
 
 // Depends returns what the check relied on.
@@ -207,6 +214,34 @@ func CheckValue(e *expr.Expr, scope Scope) (made *Checked, err error) {
 		v = s
 	}
 	return k.checked(nil, v), nil
+}
+
+// CheckText is CheckValue for a value that is not cut: a static method of the class of
+// [TagCall], from String to String, turns it into a bounded text.
+func CheckText(e *expr.Expr, method string, scope Scope) (*Checked, error) {
+	made, err := CheckValue(e, scope)
+	if err != nil {
+		return nil, err
+	}
+	made.fold = method
+	return made, nil
+}
+
+// CheckKept returns the value that a static method of the class of [TagCall], from Object
+// to String, returns for $this.
+func CheckKept(method string, scope Scope) (made *Checked, err error) {
+	e, err := expr.Parse("$this")
+	if err != nil {
+		return nil, err
+	}
+	k, err := newChecker(e, scope)
+	if err != nil {
+		return nil, err
+	}
+	defer recoverError(&err)
+	self := k.path(e.Root().(*expr.Path))
+	call := ref{opcode.Invokestatic, scope.TagCall.Class, method, "(" + objectDesc + ")" + stringDesc}
+	return k.checked(nil, &value{kind: fromCall, typ: typ{desc: stringDesc}, base: self, ref: call}), nil
 }
 
 // mostSteps limits the code of a condition, which makes a method of the program larger: the
@@ -372,19 +407,24 @@ func (k *checker) instance(n *expr.InstanceOf) cond {
 	if !v.typ.isRef() {
 		panic(k.fail(expr.Mistyped, n.X.Place(), "", "%s is %s, not an object", n.X, v.typ.human()))
 	}
-	name := descriptor.InternalName(n.Class)
+	return &instanceOf{v, k.class(n.Class, n.ClassSpan)}
+}
+
+// class returns the internal name of a class that an expression names.
+func (k *checker) class(written string, at expr.Span) string {
+	name := descriptor.InternalName(written)
 	c := k.look(name)
 	if c == nil && packageOf(name) == "" {
 		name = "java/lang/" + name
 		c = k.look(name)
 	}
 	if c == nil {
-		panic(k.fail(expr.Unknown, n.ClassSpan, "write it with its package, nested classes with a '$'; a class that was never loaded has no objects", "no class %s is loaded", n.Class))
+		panic(k.fail(expr.Unknown, at, "write it with its package, nested classes with a '$'; a class that was never loaded has no objects", "no class %s is loaded", written))
 	}
 	if why := k.seesClass(c); why != "" {
-		panic(k.fail(expr.Inaccessible, n.ClassSpan, "", "%s", why))
+		panic(k.fail(expr.Inaccessible, at, "", "%s", why))
 	}
-	return &instanceOf{v, name}
+	return name
 }
 
 // operand checks a side of a comparison that must be a value of the method.

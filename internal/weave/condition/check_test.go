@@ -430,3 +430,19 @@ func FuzzCheck(f *testing.F) {
 		}
 	})
 }
+
+// TestMayCall: a rule may name methods that are called though they are not proven.
+func TestMayCall(t *testing.T) {
+	f := anyFixture(t)
+	scope := f.scope(t, "Subject", "call", condition.Entry)
+	for _, test := range []struct {
+		may  string
+		good bool
+	}{{"", false}, {"loops", true}, {"other", false}} {
+		scope.MayCall = func(m classfile.MethodRef) bool { return m.Name == test.may }
+		_, err := check("$1.customer.loops() > 3", scope)
+		if (err == nil) != test.good {
+			t.Errorf("with %q: %v", test.may, err)
+		}
+	}
+}

@@ -25,7 +25,7 @@ func (c *Checked) Lower(at weave.Moment) (*weave.Fragment, error) {
 	if (at == weave.AtEntry) != (c.moment == Entry) {
 		return nil, fmt.Errorf("internal error: condition %s was compiled for the entry but is used at the exit, or the reverse", c.expr.Text())
 	}
-	e := &emitter{tagCall: c.tagCall}
+	e := &emitter{tagCall: c.tagCall, folding: c.fold}
 	if c.value != nil {
 		e.text(c.value, ending(at))
 	} else {
@@ -52,6 +52,7 @@ type label int32
 // emitter writes the steps of a fragment.
 type emitter struct {
 	tagCall   TagCall
+	folding   string // the method that shortens a text
 	steps     []weave.Step
 	labels    int32
 	live      []weave.Variable
@@ -644,7 +645,10 @@ func (e *emitter) text(v *value, at thrown) {
 		return
 	}
 	e.begin(v.reads(fromElapsed))
-	absent, end, short := e.newLabel(), e.newLabel(), e.newLabel()
+	absent, end, short := e.newLabel(), e.newLabel(), label(0)
+	if e.folding == "" {
+		short = e.newLabel()
+	}
 	e.present(v, absent)
 	if !v.typ.isRef() {
 		desc := v.typ.desc
@@ -655,17 +659,22 @@ func (e *emitter) text(v *value, at thrown) {
 	}
 	e.forget()
 	s := e.store(stringDesc)
-	e.load(stringDesc, s)
-	e.use(stringLength)
-	e.pushInt(LongestValue)
-	e.jump(opcode.IfIcmple, short)
-	e.load(stringDesc, s)
-	e.pushInt(0)
-	e.pushInt(LongestValue)
-	e.use(ref{invokevirtual, stringClass, "substring", "(II)" + stringDesc})
-	e.jump(opcode.Goto, end)
-	e.place(short)
-	e.load(stringDesc, s)
+	if e.folding == "" {
+		e.load(stringDesc, s)
+		e.use(stringLength)
+		e.pushInt(LongestValue)
+		e.jump(opcode.IfIcmple, short)
+		e.load(stringDesc, s)
+		e.pushInt(0)
+		e.pushInt(LongestValue)
+		e.use(ref{invokevirtual, stringClass, "substring", "(II)" + stringDesc})
+		e.jump(opcode.Goto, end)
+		e.place(short)
+		e.load(stringDesc, s)
+	} else {
+		e.load(stringDesc, s)
+		e.use(ref{opcode.Invokestatic, e.tagCall.Class, e.folding, "(" + stringDesc + ")" + stringDesc})
+	}
 	e.jump(opcode.Goto, end)
 	e.forget()
 	e.place(absent)

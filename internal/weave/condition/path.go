@@ -129,6 +129,9 @@ func (k *checker) step(v *value, s *expr.Step) *value {
 	if s.Index != nil {
 		return k.element(v, s)
 	}
+	if s.Class != "" {
+		return &value{kind: fromNarrow, typ: classType(k.class(s.Class, s.Span)), base: v}
+	}
 	if v.typ.isArray() {
 		if s.Name == "length" {
 			return &value{kind: fromLength, typ: typ{desc: "I"}, base: v}

@@ -22,13 +22,14 @@ const (
 	Watches SpotKind = iota // measures calls
 	Tags                    // gives a tag of the transaction its value
 	Anchors                 // marks calls as elements of sequences
+	Keeps                   // remembers the value of a tag for the object that the method returns
 )
 
 // rank orders the spots around a method, outermost first: a watch sees the tags that are
 // set at its own method, and the path before that method was entered.
 func (k SpotKind) rank() int {
 	switch k {
-	case Tags:
+	case Tags, Keeps:
 		return 0
 	case Watches:
 		return 1
@@ -63,14 +64,16 @@ type Spot struct {
 	Kind SpotKind
 	Form Form
 	// Code holds conditions and values by the numbers of the template. Where one is nil or
-	// missing, a condition always holds and a value is null. Tags have one, number 0: the
-	// value.
+	// missing, a condition always holds and a value is null. Tags and Keeps have one, number
+	// 0: the value.
 	Code   []weave.Lowered
 	Flags  arena.Flags
 	Period uint32
 	// Anchors: the positions that this method matches, by how they are reached. Watches:
 	// Below or Direct must contain one of the current positions; 0 asks for none.
 	Below, Direct, First uint32
+	Outside              uint32 // Watches: none of the current positions may be among these
+	Fails                bool   // Watches: the condition at the exit says which calls have failed, not which count
 	Tag                  int    // Tags: the number of the tag
 	Groups               uint16 // Watches: the tags by which results are grouped
 	Context              uint8  // Watches: how many callers results are grouped by
@@ -105,7 +108,7 @@ func (p *Spot) hasCode() bool {
 
 // isPlain reports whether a spot measures every call of its method, in one group.
 func (p *Spot) isPlain() bool {
-	return p.Kind == Watches && p.Form == Plain && !p.hasCode() && p.Below|p.Direct == 0 && p.Groups == 0 && p.Context == 0
+	return p.Kind == Watches && p.Form == Plain && !p.hasCode() && p.Below|p.Direct|p.Outside == 0 && p.Groups == 0 && p.Context == 0
 }
 
 var moments = []weave.Moment{weave.AtEntry, weave.AtReturn, weave.AtThrow}
@@ -183,7 +186,7 @@ func (w *Weaver) Place(p *Spot) (placed *PlacedSpot, isNew bool) {
 
 // spotTemplates are the templates of spots.
 type spotTemplates struct {
-	anchor, tag, plain, watch, late, capture *weave.Template
+	anchor, tag, keep, plain, watch, late, capture *weave.Template
 }
 
 // of returns the template of a spot and how many numbers its code may have.
@@ -194,9 +197,11 @@ func (t *templates) of(p *Spot, isLive bool) (template *weave.Template, codes in
 		return s.anchor, 0
 	case p.Kind == Tags:
 		return s.tag, 1
+	case p.Kind == Keeps:
+		return s.keep, 1
 	case p.isPlain() && isLive:
 		return t.live, 0
-	case p.Form == Plain && !p.hasCode() && p.Below|p.Direct == 0:
+	case p.Form == Plain && !p.hasCode() && p.Below|p.Direct|p.Outside == 0:
 		return s.plain, 0
 	case p.Form == Plain:
 		return s.watch, 1
@@ -251,20 +256,24 @@ func callsMethods(codes []weave.Lowered) bool {
 
 // Entry returns what the hook of a spot reads. Its words are, by kind:
 //
-//	Watches   below | direct<<32    idle      groups | context<<32
-//	Anchors   below | first<<32     direct    -
-//	Tags      number                -         -
+//	Watches   below | direct<<32    idle | outside    groups | fails | context<<32
+//	Anchors   below | first<<32     direct            -
+//	Tags      number                -                 -
+//	Keeps     -                     -                 -
 //
-// Anchors and tags are always on, unless they are switched by id.
+// Spots other than Watches are always on, unless they are switched by id.
 func (p *PlacedSpot) Entry() arena.WatchEntry {
 	e := arena.WatchEntry{Probe: arena.Probe{ID: p.ID, Flags: p.Flags, Period: p.Period}}
 	switch p.Kind {
 	case Watches:
 		e.Words[0] = uint64(p.Below) | uint64(p.Direct)<<32
-		e.Words[1] = p.idle()
+		e.Words[1] = p.idle() | uint64(p.Outside)<<arena.MostPositions
 		e.Words[2] = uint64(p.Groups) | uint64(p.Context)<<32
 		if p.isPure {
 			e.Words[2] |= arena.WatchPure
+		}
+		if p.Fails {
+			e.Words[2] |= arena.WatchFails
 		}
 	case Anchors:
 		e.Flags |= arena.On
@@ -273,6 +282,8 @@ func (p *PlacedSpot) Entry() arena.WatchEntry {
 	case Tags:
 		e.Flags |= arena.On
 		e.Words[0] = uint64(p.Tag)
+	case Keeps:
+		e.Flags |= arena.On
 	}
 	return e
 }

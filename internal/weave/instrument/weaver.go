@@ -81,6 +81,7 @@ func (t *templates) compile() (err error) {
 		{&t.handle, agent.HandleTemplate},
 		{&s.anchor, agent.AnchorTemplate},
 		{&s.tag, agent.TagTemplate},
+		{&s.keep, agent.KeepTemplate},
 		{&s.plain, agent.PlainTemplate},
 		{&s.watch, agent.WatchTemplate},
 		{&s.late, agent.LateTemplate},

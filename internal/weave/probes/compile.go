@@ -6,6 +6,7 @@
 package probes
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"iter"
@@ -18,6 +19,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/classes/universe"
 	"github.com/sonde-jvm/sonde/internal/spec/expr"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
+	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/weave"
 	"github.com/sonde-jvm/sonde/internal/weave/condition"
 	"github.com/sonde-jvm/sonde/internal/weave/instrument"
@@ -83,7 +85,7 @@ func Compile(c *Classes, r *Request, positions *Positions, flags arena.Flags) (*
 		p.add(m)
 	}
 	for _, n := range p.namers {
-		if s := p.sum(n); s.found > 0 && len(s.Methods) == 0 {
+		if s := p.sum(n); s.found > 0 && len(s.Methods) == 0 && !r.Set.Optional {
 			return nil, &UnfitError{n.what, s.found, s.unfit}
 		}
 	}
@@ -130,6 +132,9 @@ func (p *Plan) match(m universe.Method) match {
 	for _, probe := range p.Probes {
 		if probe.methods.Match(m.MethodRef) {
 			one.probes = append(one.probes, probe)
+			if probe.mark != nil {
+				one.masks.first |= p.Positions.last(probe.mark)
+			}
 		}
 	}
 	for _, t := range p.tags {
@@ -223,7 +228,7 @@ func (p *Plan) Load(class *universe.Class) (made, removed []*Spot) {
 		}
 		made = append(made, p.add(m)...)
 	}
-	return made, removed
+	return append(made, p.retry(class)...), removed
 }
 
 // settle removes the spots in methods that turn out not to be named by the set.
@@ -255,6 +260,39 @@ func (p *Plan) remove(m universe.Method) (removed []*Spot) {
 		delete(s.taken, m.String())
 	}
 	return removed
+}
+
+// retry adds the spots of methods whose conditions and values did not fit before a class was known.
+func (p *Plan) retry(class *universe.Class) (made []*Spot) {
+	if !p.lacking[class.Name] {
+		return nil
+	}
+	delete(p.lacking, class.Name)
+	unfit := p.unfit
+	p.unfit = nil
+	for _, m := range unfit {
+		text := m.String()
+		for _, n := range m.namers() {
+			s := p.sum(n)
+			s.found--
+			s.LeftOut = slices.DeleteFunc(slices.Clone(s.LeftOut), func(l LeftOut) bool { return l.Method == text }) // reports have the list
+		}
+		if one := p.match(m.Method); !one.isEmpty() { // it may have been removed
+			made = append(made, p.add(m)...)
+		}
+	}
+	return made
+}
+
+// namers returns the probes and tags that name the method.
+func (m *match) namers() (all []*namer) {
+	for _, probe := range m.probes {
+		all = append(all, &probe.namer)
+	}
+	for _, t := range m.tags {
+		all = append(all, &t.namer)
+	}
+	return all
 }
 
 // add adds the spots of a method and returns them.
@@ -321,8 +359,12 @@ func (p *Plan) addTag(m universe.Method, t *tagRequest) []*Spot {
 		},
 		Method: m, tag: t,
 	}
+	if t.Of == probeset.OfReturn {
+		s.Kind = instrument.Keeps
+	}
 	if err := p.equip(s); err != nil {
 		p.sum(&t.namer).leave(m, err)
+		p.unfit = append(p.unfit, match{Method: m, tags: []*tagRequest{t}})
 		return nil
 	}
 	p.sum(&t.namer).take(m)
@@ -338,7 +380,10 @@ func (p *Plan) addProbe(m universe.Method, probe *Probe) (made []*Spot) {
 				MethodRef: m.MethodRef, Key: probe.key(q), Kind: instrument.Watches, Form: probe.form,
 				Flags: flags, Period: period, Groups: probe.groups, Context: uint8(probe.Context),
 			},
-			Method: m, Probe: probe, sequence: q, conditional: q != nil || probe.entry != nil || probe.exit != nil,
+			Method: m, Probe: probe, sequence: q, conditional: q != nil || probe.entry != nil || probe.exit != nil || probe.mark != nil,
+		}
+		if s.Fails = probe.Fails != nil; probe.mark != nil {
+			s.Outside = p.Positions.last(probe.mark)
 		}
 		switch {
 		case q == nil:
@@ -350,6 +395,7 @@ func (p *Plan) addProbe(m universe.Method, probe *Probe) (made []*Spot) {
 		}
 		if err := p.equip(s); err != nil {
 			p.sum(&probe.namer).leave(m, err)
+			p.unfit = append(p.unfit, match{Method: m, probes: []*Probe{probe}})
 			return nil
 		}
 		made = append(made, s)
@@ -385,18 +431,27 @@ func (p *Plan) subtypes(name string) (views []*condition.Class, all bool) {
 }
 
 // scope returns what a condition can refer to in a method.
-func (p *Plan) scope(m universe.Method, at condition.Moment) condition.Scope {
+func (p *Plan) scope(m universe.Method, at condition.Moment, mayCall []*pattern.Pattern) condition.Scope {
 	subtypes := p.subtypes
 	if p.classes.IsAhead {
 		subtypes = nil
 	}
 	return condition.Scope{
 		Class: p.view(m.Owner), Method: m.Member, Moment: at,
-		Lookup:   func(name string) *condition.Class { return p.view(p.classes.Lookup(name, m.Owner)) },
+		Lookup: func(name string) *condition.Class {
+			view := p.view(p.classes.Lookup(name, m.Owner))
+			if view == nil {
+				p.lacking[name] = true
+			}
+			return view
+		},
 		Subtypes: subtypes, OwnOnly: p.classes.IsAhead,
 		Exported: func(other *condition.Class) bool { return p.classes.Library.Exports(other.Name(), m.Owner.Name) },
 		Probed:   func(m classfile.MethodRef) bool { return p.Hooked[m] },
-		Tags:     p.Numbers, TagCall: condition.TagCall{Class: p.classes.tags, Method: "tagged"},
+		MayCall: func(m classfile.MethodRef) bool {
+			return slices.ContainsFunc(mayCall, func(may *pattern.Pattern) bool { return may.Match(m) })
+		},
+		Tags: p.Numbers, TagCall: condition.TagCall{Class: p.classes.tags, Method: "tagged"},
 	}
 }
 
@@ -441,10 +496,7 @@ func (p *Plan) equip(s *Spot) error {
 func (p *Plan) equipIn(s *Spot, m universe.Method) error {
 	switch {
 	case s.tag != nil:
-		if name := p.secretIn(m, s.tag.Value, p.allowed()); name != "" {
-			return fmt.Errorf("the value is treated as a secret because of its name %s: allow that name (sonde trace --allow, or allow: of a probe), or use another value", name)
-		}
-		checked, err := condition.CheckValue(s.tag.Value, p.scope(m, condition.Entry))
+		checked, err := p.tagValue(s.tag, m)
 		if err != nil {
 			return err
 		}
@@ -461,11 +513,11 @@ func (p *Plan) equipIn(s *Spot, m universe.Method) error {
 		clause *expr.Expr
 		moment condition.Moment
 		number int
-	}{{probe.entry, condition.Entry, entryCondition}, {probe.exit, condition.Exit, exitCondition}} {
+	}{{probe.entry, condition.Entry, entryCondition}, {cmp.Or(probe.exit, probe.Fails), condition.Exit, exitCondition}} {
 		if part.clause == nil {
 			continue
 		}
-		checked, err := condition.Check(part.clause, p.scope(m, part.moment))
+		checked, err := condition.Check(part.clause, p.scope(m, part.moment, probe.MayCall))
 		if err != nil {
 			return err
 		}
@@ -478,6 +530,21 @@ func (p *Plan) equipIn(s *Spot, m universe.Method) error {
 	}
 	s.Code, s.depends = trimmed(code), append(depends, values...)
 	return nil
+}
+
+// tagValue compiles the value of a tag.
+func (p *Plan) tagValue(t *tagRequest, m universe.Method) (*condition.Checked, error) {
+	scope := p.scope(m, condition.Entry, t.MayCall)
+	if t.Of == probeset.OfThis {
+		return condition.CheckKept("kept", scope)
+	}
+	if name := p.secretIn(m, t.Value, p.allowed()); name != "" {
+		return nil, fmt.Errorf("the value is treated as a secret because of its name %s: allow that name (sonde trace --allow, or allow: of a probe), or use another value", name)
+	}
+	if t.As == probeset.AsIs {
+		return condition.CheckValue(t.Value, scope)
+	}
+	return condition.CheckText(t.Value, t.As.String(), scope)
 }
 
 // trimmed returns code without trailing nils.
@@ -507,7 +574,7 @@ func (p *Plan) capture(s *Spot, m universe.Method, code []weave.Lowered) (depend
 		if value.index&ExitCapture != 0 {
 			moment = condition.Exit
 		}
-		checked, err := condition.CheckValue(value.expr, p.scope(m, moment))
+		checked, err := condition.CheckValue(value.expr, p.scope(m, moment, s.Probe.MayCall))
 		if err != nil {
 			var bad *expr.Error
 			if errors.As(err, &bad) {

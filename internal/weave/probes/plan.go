@@ -31,6 +31,8 @@ type Plan struct {
 	Relied  map[classfile.MethodRef]bool // methods that conditions call
 	sums    map[string]*summary          // of probes and tags, by namer.what
 	spared  map[string]bool              // classes that rules exclude, and whether they would have hooks otherwise
+	unfit   []match                      // methods in which probes and tags do not act
+	lacking map[string]bool              // classes that conditions and values need, and that are not known
 }
 
 // A Spot is a spot of a plan.
@@ -120,7 +122,7 @@ func newPlan(c *Classes, r *Request, p *Positions, flags arena.Flags) *Plan {
 		shown:   slices.Concat(r.learners, p.learners()),
 		Request: r, Positions: p, Spots: make(map[string]*Spot), classes: c, flags: flags, bridges: make(map[string]bool),
 		Hooked: make(map[classfile.MethodRef]bool), Relied: make(map[classfile.MethodRef]bool),
-		sums: make(map[string]*summary), spared: make(map[string]bool),
+		sums: make(map[string]*summary), spared: make(map[string]bool), lacking: make(map[string]bool),
 	}
 }
 
@@ -135,6 +137,12 @@ func (p *Probe) key(s *pattern.Sequence) string {
 	}
 	if p.When != nil {
 		words = append(words, "when "+p.When.Text())
+	}
+	if p.Fails != nil {
+		words = append(words, "fails "+p.Fails.Text())
+	}
+	if p.mark != nil {
+		words = append(words, "outermost of "+p.mark.String())
 	}
 	if p.SlowerThan > 0 {
 		words = append(words, fmt.Sprintf("slower %dns", p.SlowerThan.Nanoseconds()))
@@ -154,7 +162,19 @@ func (p *Probe) key(s *pattern.Sequence) string {
 	return strings.Join(words, "|")
 }
 
-func (t *tagRequest) key() string { return "tag|" + t.Name + "|" + t.Value.Text() }
+func (t *tagRequest) key() string {
+	words := []string{"tag", t.Name}
+	if t.Value != nil {
+		words = append(words, t.Value.Text())
+	}
+	if t.As != probeset.AsIs {
+		words = append(words, "as "+t.As.String())
+	}
+	if t.Of != probeset.OfCall {
+		words = append(words, "of "+t.Of.String())
+	}
+	return strings.Join(words, "|")
+}
 
 // setting returns the flags and the sampling period of a probe's hooks at a level.
 func (p *Probe) setting(level probeset.Level, more arena.Flags) (arena.Flags, uint32) {

@@ -58,6 +58,7 @@ type Probe struct {
 	namer
 	within      []*pattern.Sequence // a single nil where the probe acts everywhere
 	entry, exit *expr.Expr
+	mark        *pattern.Sequence // of the category; nil without one
 	captures    []capture
 	groups      uint16
 	form        instrument.Form
@@ -141,6 +142,9 @@ func (r *Request) readProbe(stated probeset.Probe) (*Probe, error) {
 	}
 	p.within = stated.Within
 	r.Sequences = append(r.Sequences, p.within...)
+	if p.mark = stated.Mark(); p.mark != nil {
+		r.Sequences = append(r.Sequences, p.mark)
+	}
 	if len(p.within) == 0 {
 		p.within = []*pattern.Sequence{nil}
 	}
@@ -156,7 +160,7 @@ func (r *Request) readProbe(stated probeset.Probe) (*Probe, error) {
 		p.form = instrument.Capturing
 	case p.exit != nil && stated.Template == probeset.PlainTemplate:
 		return nil, errPlain
-	case p.exit != nil || stated.Template == probeset.LateTemplate:
+	case p.exit != nil || p.Fails != nil || stated.Template == probeset.LateTemplate:
 		p.form = instrument.Late
 	}
 	return p, nil
@@ -261,7 +265,7 @@ func (r *Request) NeedsAll() bool {
 		return s.Last == pattern.Directly || slices.ContainsFunc(s.Elements, func(e pattern.Element) bool { return e.Link == pattern.Directly })
 	}
 	return len(r.tags) > 0 || slices.ContainsFunc(r.Sequences, isDirect) || slices.ContainsFunc(r.Probes, func(p *Probe) bool {
-		return p.entry != nil || p.exit != nil || len(p.captures) > 0 || p.Level >= probeset.Trace
+		return p.entry != nil || p.exit != nil || p.Fails != nil || len(p.captures) > 0 || p.Level >= probeset.Trace
 	})
 }
 

@@ -75,7 +75,7 @@ func (p *Plan) Values(m universe.Method) (values []Value) {
 		if err != nil || p.secretIn(m, parsed, nil) != "" {
 			continue
 		}
-		if _, err := condition.CheckValue(parsed, p.scope(m, condition.Entry)); err == nil {
+		if _, err := condition.CheckValue(parsed, p.scope(m, condition.Entry, nil)); err == nil {
 			values = append(values, Value{Expr: parsed, Name: c.name, Few: c.rank%rankOwn <= rankBoolean})
 		}
 	}

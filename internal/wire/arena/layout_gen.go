@@ -3,7 +3,7 @@
 package arena
 
 const (
-	layoutVersion          = 0x9                // of this table
+	layoutVersion          = 0xa                // of this table
 	layoutMagic            = 0x31524145444e4f53 // "SONDEAR1" as a little-endian file shows it
 	layoutUnit             = 0x40               // what a ref counts
 	layoutFirstFrames      = 0x20               // frame pieces hold 32, 64, 128, … frames
@@ -62,6 +62,7 @@ const (
 	layoutWatchWords       = 0x4
 	layoutWatchValues      = 0x4     // values that a template captures at the entry, and at the exit
 	layoutWatchPure        = 0x10000 // what its condition asks calls nothing, so that nobody must be muted for it
+	layoutWatchFails       = 0x20000 // the condition at its exit says which calls have failed, not which count
 	layoutPathPositions    = 0x1c    // elements of all sequences together
 	layoutTagsMost         = 0x10
 	layoutContextMost      = 0x8   // callers in a row that make a label

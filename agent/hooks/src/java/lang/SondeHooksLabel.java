@@ -15,6 +15,8 @@ final class SondeHooksLabel {
     private static final int TOLD = 2;
     private static final int LOST = 3;
     private static final int MOST_TEXT = ARRIVAL_SIZE - ARRIVAL_TEXT;
+    /** The characters of a value besides its text: its number and separators. */
+    private static final int PART_EXTRA = 8;
     private static final long STATE = U.objectFieldOffset(SondeHooksLabel.class, "state");
 
     final int number;
@@ -68,10 +70,7 @@ final class SondeHooksLabel {
         boolean areCallers = parts instanceof SondeHooksCaller[];
         StringBuilder text = new StringBuilder().append(areCallers ? CALLERS : TAGS);
         String between = "";
-        int count = 0;
-        for (Object part : parts) {
-            count += part == null ? 0 : 1;
-        }
+        int most = areCallers ? 0 : mostOf(parts);
         for (int i = 0; i < parts.length; i++) {
             if (parts[i] == null) {
                 continue;
@@ -81,19 +80,40 @@ final class SondeHooksLabel {
             if (areCallers) {
                 ((SondeHooksCaller) parts[i]).append(text);
             } else {
-                append(text.append(i), parts[i], MOST_TEXT / count);
+                append(text.append(i), parts[i], most);
             }
         }
         return SondeHooksCaller.cut(text);
     }
 
-    /** The maximum length of a value, so that all have room. */
+    /** The maximum length of a value, so that all have room: shorter ones leave theirs to the others. */
+    private static int mostOf(Object[] parts) {
+        int most = 0;
+        for (int pass = 0; pass < parts.length; pass++) {
+            int room = MOST_TEXT - 8;
+            int longer = 0;
+            for (Object part : parts) {
+                int length = part == null ? 0 : PART_EXTRA + (part instanceof String ? ((String) part).length() : 0);
+                if (length <= most) {
+                    room -= length;
+                } else {
+                    longer++;
+                }
+            }
+            if (longer == 0 || room / longer <= most) {
+                break;
+            }
+            most = room / longer;
+        }
+        return most;
+    }
+
     private static void append(StringBuilder text, Object value, int most) {
         if (!(value instanceof String)) {
             return;
         }
         String whole = ((String) value).replace('\n', ' ');
-        int length = whole.length() + 8 <= most ? whole.length() : most - 8;
+        int length = whole.length() + PART_EXTRA <= most ? whole.length() : most - PART_EXTRA;
         if (length < whole.length() && Character.isHighSurrogate(whole.charAt(length - 1))) {
             length--;
         }

@@ -15,7 +15,7 @@ import jdk.internal.vm.annotation.ForceInline;
  */
 public final class SondeHooksTags {
     /** The maximum length of a value: it outlives the call, and a program may have large values. */
-    private static final int MOST_CHARS = 256;
+    private static final int MOST_CHARS = 512;
 
     private SondeHooksTags() {
     }
@@ -98,6 +98,32 @@ public final class SondeHooksTags {
             state.tags = (SondeHooksTag) outer;
         }
         SondeHooksWatch.unmute(mark); // also gives up the place if it is not needed
+    }
+
+    /** The text of a statement without literals. */
+    public static String sql(String text) {
+        return SondeHooksTexts.statement(text);
+    }
+
+    /** A path without query, in which parts that identify something are replaced. */
+    public static String path(String text) {
+        return SondeHooksTexts.path(text);
+    }
+
+    /** A name, such as that of a host. */
+    public static String name(String text) {
+        return SondeHooksTexts.name(text);
+    }
+
+    /** Remembers the value of a tag for the methods of an object. */
+    @DontInline
+    public static void keep(Object object, String value) {
+        SondeHooksTexts.keepFor(object, value);
+    }
+
+    /** The value that was remembered for an object, null if there is none. */
+    public static String kept(Object object) {
+        return SondeHooksTexts.keyOf(object);
     }
 
     /** The current value of a tag in the calling thread; null if it has none or its value is null. */

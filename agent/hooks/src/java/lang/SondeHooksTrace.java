@@ -64,7 +64,8 @@ public final class SondeHooksTrace {
 
     /**
      * Ends the call of a token by the result of its condition: 1, it is kept; 0, it is dropped; otherwise, it is dropped as
-     * undecided. A call that was counted at its beginning is always kept.
+     * undecided. A call that was counted at its beginning is always kept. If the condition says which calls have failed,
+     * 1 means that this one has.
      */
     public static void settle(long token, int id, int answer, boolean threw) {
         if (token == TOKEN_LATE) {
@@ -75,6 +76,10 @@ public final class SondeHooksTrace {
                 }
             }
             return;
+        }
+        if (SondeHooksWatch.fails(id)) {
+            threw |= answer == 1;
+            answer = 1;
         }
         if (answer != 1 && isClocked(token) && act(token, answer == 0 ? DROP : DROP_UNSURE, 0, null) != 0) {
             return;

@@ -66,18 +66,28 @@ public final class SondeHooksWatch {
             return holdsElsewhere(tid, table, entry);
         }
         long needed = U.getLong(table, entry + 8);
+        long third = U.getLong(table, entry + 16);
         long path = 0;
-        if (needed != 0) { // else it is the same wherever the thread is
+        if (needed != 0 || outside(third) != 0) { // else it is the same wherever the thread is
             path = U.getLong(places, place + PATH);
-            if ((path ^ U.getLong(table, entry + 16)) >>> SondeHooksPath.MARK_SHIFT != 0) {
+            if ((path ^ third) >>> SondeHooksPath.MARK_SHIFT != 0) {
                 return holdsAnew(places, place, table, entry); // or the thread is a virtual one
             }
         }
         return holds(places, place, table, entry, needed, path);
     }
 
+    /** The positions that must not be matched, by the third word of an entry. */
+    @ForceInline
+    private static long outside(long third) {
+        return third >>> PATH_POSITIONS & SondeHooksPath.POSITIONS;
+    }
+
     @ForceInline
     private static boolean holds(long[] places, long place, long[] table, long entry, long needed, long path) {
+        if ((path & outside(U.getLong(table, entry + 16))) != 0) {
+            return false;
+        }
         if (needed != 0 && (path & needed & SondeHooksPath.POSITIONS) == 0 && (path >>> PATH_POSITIONS & needed >>> 32) == 0) {
             return false;
         }
@@ -261,9 +271,16 @@ public final class SondeHooksWatch {
         if (table[at + 1] >>> 32 != 0 && (table[at + 3] & WATCH_PURE) != 0 && !isMeant(table, at)) {
             return 0;
         }
-        long grouping = table[at + 3] & ~(long) WATCH_PURE;
+        long grouping = table[at + 3] & ~(long) (WATCH_PURE | WATCH_FAILS);
         int setting = (int) table[at];
         return grouping == 0 ? SondeHooks.begin(id, setting) : SondeHooksLabels.begin(id, setting, grouping);
+    }
+
+    /** Whether the condition at the exit of a spot says which calls have failed, not which calls count. */
+    static boolean fails(int id) {
+        long[] table = watches;
+        int at = entry(table, id);
+        return at >= 0 && (table[at + 3] & WATCH_FAILS) != 0;
     }
 
     /** Counts a call whose condition could not be evaluated. */

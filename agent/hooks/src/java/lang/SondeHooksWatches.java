@@ -2,6 +2,7 @@ package java.lang;
 
 import static sonde.layout.Layout.ON;
 import static sonde.layout.Layout.TRACED;
+import static sonde.layout.Layout.WATCH_FAILS;
 import static sonde.layout.Layout.WATCH_PURE;
 import static sonde.layout.Layout.WATCH_WORDS;
 
@@ -16,6 +17,7 @@ final class SondeHooksWatches {
         SondeHooksWatch.prepare();
         SondeHooksDirect.prepare();
         SondeHooksTags.prepare();
+        SondeHooksTexts.prepare();
         SondeHooksHandOff.prepare();
         SondeHooksPart.prepare();
         SondeHooksPool.prepare();
@@ -28,10 +30,11 @@ final class SondeHooksWatches {
             SondeHooksPath.renew();
         }
         if (table != null) {
+            SondeHooksTexts.begin();
             boolean labels = false;
             boolean rows = false;
             for (int at = 0; at < table.length; at += WATCH_WORDS) {
-                labels |= (table[at] & ON) != 0 && ((table[at] & TRACED) != 0 || (table[at + 3] & ~(long) WATCH_PURE) != 0);
+                labels |= (table[at] & ON) != 0 && ((table[at] & TRACED) != 0 || (table[at + 3] & ~(long) (WATCH_PURE | WATCH_FAILS)) != 0);
                 rows |= table[at + 3] >>> 32 != 0;
             }
             if (labels) {
@@ -87,5 +90,6 @@ final class SondeHooksWatches {
         SondeHooksHandOff.end();
         SondeHooksLabels.forget();
         SondeHooksDirect.forget();
+        SondeHooksTexts.forget();
     }
 }

@@ -3,7 +3,7 @@ package sonde.layout;
 
 /** The arena's layout. All are compile-time constants: nothing of this class is there at run time. */
 public final class Layout {
-    public static final int VERSION = 0x9;
+    public static final int VERSION = 0xa;
     public static final long MAGIC = 0x31524145444e4f53L;
     public static final int UNIT = 0x40;
     public static final int FIRST_FRAMES = 0x20;
@@ -62,6 +62,7 @@ public final class Layout {
     public static final int WATCH_WORDS = 0x4;
     public static final int WATCH_VALUES = 0x4;
     public static final int WATCH_PURE = 0x10000;
+    public static final int WATCH_FAILS = 0x20000;
     public static final int PATH_POSITIONS = 0x1c;
     public static final int TAGS_MOST = 0x10;
     public static final int CONTEXT_MOST = 0x8;

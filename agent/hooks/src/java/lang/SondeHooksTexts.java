@@ -1,0 +1,409 @@
+package java.lang;
+
+import java.util.concurrent.atomic.AtomicReferenceArray;
+
+/**
+ * Turns texts of the program into the keys by which calls are grouped: it removes what differs from call to call, and
+ * what may be a secret. Keys are bounded in length and in number: those without room share one.
+ *
+ * <p>Texts are not cached. Folding one takes about as long as comparing it with a cached one, and a cache would keep the
+ * literals of statements in memory.
+ */
+final class SondeHooksTexts {
+    private static final String OTHER = "(other)";
+
+    private static final int STATEMENTS = 2048;
+    private static final int PATHS = 1024;
+    private static final int OBJECTS = 1 << 14;
+    private static final int WINDOW = 16;
+
+    /** The characters of a statement that are read. */
+    private static final int MOST_READ = 16384;
+    /** A longer statement keeps its beginning and its end, which has the tables and conditions. */
+    private static final int MOST_HEAD = 200;
+    private static final int MOST_TAIL = 216;
+    private static final int MOST_PATH = 160;
+    private static final int MOST_NAME = 100;
+    /** A longer part of a path that contains a digit is an identifier or a secret, and a part that is longer still in any case. */
+    private static final int LONG_PART = 20;
+    private static final int LONGEST_PART = 40;
+
+    /** Null while there are no hooks. */
+    private static volatile SondeHooksTexts current;
+
+    /** Keys are unique objects, so that comparing them takes no time. */
+    private final AtomicReferenceArray<String> statements = new AtomicReferenceArray<String>(STATEMENTS);
+    private final AtomicReferenceArray<String> paths = new AtomicReferenceArray<String>(PATHS);
+    /** By identity, within a few steps of the home of each object. */
+    private final AtomicReferenceArray<SondeHooksKept> objects = new AtomicReferenceArray<SondeHooksKept>(OBJECTS);
+    private int turn;
+
+    private SondeHooksTexts() {
+    }
+
+    /** Uses everything once, so that no hook is the first. */
+    static void prepare() {
+        SondeHooksTexts rehearsed = new SondeHooksTexts();
+        rehearsed.keep(OTHER, unique(rehearsed.statements, foldStatement("select 'a' from \"b\".c where d in (1, 2)")));
+        unique(rehearsed.paths, foldPath("/a/1"));
+        rehearsed.find(OTHER);
+    }
+
+    static void forget() {
+        current = null;
+    }
+
+    /** Prepares hooks to make keys. The agent calls it, so that a hook that is late creates nothing. */
+    static void begin() {
+        if (current == null) {
+            current = new SondeHooksTexts();
+        }
+    }
+
+    static String statement(String text) {
+        SondeHooksTexts texts = current;
+        return text == null || texts == null ? null : unique(texts.statements, foldStatement(text));
+    }
+
+    static String path(String text) {
+        SondeHooksTexts texts = current;
+        return text == null || texts == null ? null : unique(texts.paths, foldPath(text));
+    }
+
+    static String name(String text) {
+        SondeHooksTexts texts = current;
+        return text == null || texts == null ? null : unique(texts.paths, text.length() <= MOST_NAME ? text : text.substring(0, MOST_NAME));
+    }
+
+    /** Remembers the key of an object. */
+    static void keepFor(Object object, String key) {
+        SondeHooksTexts texts = current;
+        if (object != null && key != null && texts != null) {
+            texts.keep(object, key);
+        }
+    }
+
+    /** The key of an object, null if it has none. */
+    static String keyOf(Object object) {
+        SondeHooksTexts texts = current;
+        return texts == null || object == null ? null : texts.find(object);
+    }
+
+    /** The object that represents a key. */
+    private static String unique(AtomicReferenceArray<String> table, String key) {
+        int mask = table.length() - 1;
+        int home = key.hashCode() * 0x9E3779B1 >>> 16;
+        for (int i = 0; i < WINDOW; i++) {
+            int slot = home + i & mask;
+            String there = table.get(slot);
+            if (there == null) {
+                if (table.compareAndSet(slot, null, key)) {
+                    return key;
+                }
+                there = table.get(slot);
+            }
+            if (key.equals(there)) {
+                return there;
+            }
+        }
+        return OTHER;
+    }
+
+    private void keep(Object object, String key) {
+        int hash = SondeHooksKept.hash(object);
+        int home = hash >>> 16;
+        int chosen = -1;
+        for (int i = 0; i < WINDOW; i++) {
+            int slot = home + i & OBJECTS - 1;
+            SondeHooksKept there = objects.get(slot);
+            Object of = there == null ? null : there.get();
+            if (of == object) { // a statement that a pool or a cache returns again
+                if (there.text != key) {
+                    objects.set(slot, new SondeHooksKept(object, key));
+                }
+                return;
+            }
+            if (of == null && chosen < 0) {
+                chosen = slot;
+            }
+        }
+        if (chosen < 0) { // another object loses its key; a race is harmless
+            chosen = home + (turn++ & WINDOW - 1) & OBJECTS - 1;
+        }
+        objects.set(chosen, new SondeHooksKept(object, key));
+    }
+
+    private String find(Object object) {
+        int hash = SondeHooksKept.hash(object);
+        for (int i = 0; i < WINDOW; i++) {
+            SondeHooksKept there = objects.get((hash >>> 16) + i & OBJECTS - 1);
+            if (there != null && there.hash == hash && there.get() == object) {
+                return there.text;
+            }
+        }
+        return null;
+    }
+
+    /**
+     * Removes literals and comments from a statement, and folds lists of values and white space. Of a text that can be
+     * read in two ways, all that may be part of a literal is removed.
+     */
+    static String foldStatement(String text) {
+        int end = text.length() < MOST_READ ? text.length() : MOST_READ;
+        StringBuilder out = new StringBuilder(end < 512 ? end : 512);
+        boolean isCut = end < text.length();
+        boolean space = false;
+        int at = 0;
+        while (at < end) {
+            char c = text.charAt(at);
+            char next = at + 1 < end ? text.charAt(at + 1) : 0;
+            int from = at;
+            if (c <= ' ' || Character.isWhitespace(c)) {
+                at++;
+            } else if (c == '-' && next == '-' || c == '#' && (at == 0 || text.charAt(at - 1) <= ' ') && next != '>' && next != '-') {
+                at = after(text, "\n", at, end);
+            } else if (c == '/' && next == '*') {
+                at = after(text, "*/", at + 2, end);
+                int inner = text.indexOf("/*", from + 2);
+                if (inner >= 0 && inner < at) { // some databases nest comments, some do not
+                    isCut = true;
+                    at = end;
+                }
+            }
+            if (at > from) {
+                space = true;
+                continue;
+            }
+            boolean isValue = true;
+            if (c == '\'') {
+                at = afterQuotes(text, at, end);
+            } else if (c == '"') {
+                at = afterQuotes(text, at, end);
+                isValue = at < 0 || !isName(out, at < end ? text.charAt(at) : 0, space);
+            } else if (c == '?' || c == '$' && isDigit(next)) { // a parameter
+                at++;
+                while (at < end && isDigit(text.charAt(at))) {
+                    at++;
+                }
+            } else if (c == '$' && !isPart(last(out), space)) {
+                at = afterDollars(text, at, end);
+                isValue = at != from;
+            } else if ((isDigit(c) || c == '.' && isDigit(next)) && !isPart(last(out), space)) {
+                at = afterNumber(text, at, end);
+            } else {
+                isValue = false;
+            }
+            if (at < 0) { // nobody knows where the literal ends
+                isCut = true;
+                at = end;
+            }
+            at = at > from ? at : from + 1;
+            if (isValue) {
+                addValue(out, space);
+            } else {
+                addSpace(out, space && c != ',' && c != ')');
+                out.append(text, from, at);
+                if (c == ')') {
+                    foldRows(out);
+                }
+            }
+            space = false;
+        }
+        if (out.length() > MOST_HEAD + MOST_TAIL) {
+            out.replace(MOST_HEAD, out.length() - MOST_TAIL, " \u2026 ");
+        }
+        if (isCut) {
+            out.append(" \u2026");
+        }
+        return out.toString();
+    }
+
+    private static char last(StringBuilder out) {
+        return out.length() == 0 ? 0 : out.charAt(out.length() - 1);
+    }
+
+    private static void addSpace(StringBuilder out, boolean space) {
+        if (space && out.length() > 0 && last(out) != '(') {
+            out.append(' ');
+        }
+    }
+
+    /** Adds a value, unless it follows another one in a list. */
+    private static void addValue(StringBuilder out, boolean space) {
+        int length = out.length();
+        if (length >= 2 && out.charAt(length - 1) == ',' && out.charAt(length - 2) == '?') {
+            out.setLength(length - 1);
+            return;
+        }
+        addSpace(out, space);
+        out.append('?');
+    }
+
+    /** Makes one row of values of two: (?), (?). */
+    private static void foldRows(StringBuilder out) {
+        int length = out.length();
+        if (length >= 7 && out.charAt(length - 2) == '?' && out.charAt(length - 3) == '(') {
+            int comma = out.charAt(length - 4) == ' ' ? length - 5 : length - 4;
+            if (comma >= 3 && out.charAt(comma) == ',' && out.charAt(comma - 1) == ')' && out.charAt(comma - 2) == '?' && out.charAt(comma - 3) == '(') {
+                out.setLength(comma);
+            }
+        }
+    }
+
+    /** The place after a text, or the end. */
+    private static int after(String text, String what, int from, int end) {
+        int at = text.indexOf(what, from);
+        return at < 0 || at + what.length() > end ? end : at + what.length();
+    }
+
+    /**
+     * The place after a quoted text, in which two quotes stand for one; negative if it does not end, or if it
+     * has a backslash before a quote: some databases take that for the end, some do not.
+     */
+    private static int afterQuotes(String text, int from, int end) {
+        char quote = text.charAt(from);
+        int at = from + 1;
+        while (at < end) {
+            char c = text.charAt(at++);
+            if (c == '\\' && at < end && text.charAt(at) == quote) {
+                return -1;
+            }
+            if (c == quote) {
+                if (at >= end || text.charAt(at) != quote) {
+                    return at;
+                }
+                at++;
+            }
+        }
+        return -1;
+    }
+
+    /** The place after $$text$$ or $a$text$a$; negative if it does not end; the place itself if it is none. */
+    private static int afterDollars(String text, int from, int end) {
+        int at = from + 1;
+        while (at < end && isPart(text.charAt(at), false) && text.charAt(at) != '$') {
+            at++;
+        }
+        if (at >= end || text.charAt(at) != '$') {
+            return from;
+        }
+        String mark = text.substring(from, at + 1);
+        int close = text.indexOf(mark, at + 1);
+        return close < 0 || close + mark.length() > end ? -1 : close + mark.length();
+    }
+
+    /** The place after a number such as 12, 0x1F, 1.5e-3. */
+    private static int afterNumber(String text, int from, int end) {
+        int at = from;
+        while (at < end) {
+            char c = text.charAt(at);
+            boolean isSign = (c == '-' || c == '+') && at > from + 1 && (text.charAt(at - 1) | 0x20) == 'e'
+                    && isDigit(text.charAt(at - 2)) && at + 1 < end && isDigit(text.charAt(at + 1));
+            if (!isSign && c != '.' && !isPart(c, false)) {
+                break;
+            }
+            at++;
+        }
+        return at;
+    }
+
+    private static boolean isDigit(char c) {
+        return c >= '0' && c <= '9';
+    }
+
+    /** Whether a character, if nothing is between, belongs to the same name as the one that follows it. */
+    private static boolean isPart(char c, boolean space) {
+        return !space && (c == '_' || c == '$' || c == '@' || c == ':' || Character.isLetterOrDigit(c));
+    }
+
+    /**
+     * Whether text in double quotes is a name. Databases differ: it is a name if a period is next to it, or if it
+     * follows a word that a name follows.
+     */
+    private static boolean isName(StringBuilder out, char next, boolean space) {
+        if (next == '.' || last(out) == '.' && !space) {
+            return true;
+        }
+        int end = out.length();
+        int from = end;
+        while (from > 0 && Character.isLetter(out.charAt(from - 1))) {
+            from--;
+        }
+        switch (end - from) {
+            case 2:
+                return isWord(out, from, "as");
+            case 4:
+                return isWord(out, from, "from") || isWord(out, from, "join") || isWord(out, from, "into");
+            case 5:
+                return isWord(out, from, "table");
+            case 6:
+                return isWord(out, from, "update");
+            default:
+                return false;
+        }
+    }
+
+    private static boolean isWord(StringBuilder out, int from, String word) {
+        for (int i = 0; i < word.length(); i++) {
+            if ((out.charAt(from + i) | 0x20) != word.charAt(i)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** Removes the query of a path and the parameters of its parts, and replaces parts that identify something by {}. */
+    static String foldPath(String text) {
+        int end = text.length();
+        for (int i = 0; i < end; i++) {
+            char c = text.charAt(i);
+            if (c == '?' || c == '#') {
+                end = i;
+            }
+        }
+        StringBuilder out = new StringBuilder(end < MOST_PATH ? end : MOST_PATH);
+        int from = 0;
+        while (from <= end) {
+            int to = from;
+            while (to < end && text.charAt(to) != '/') {
+                to++;
+            }
+            int stop = from;
+            while (stop < to && text.charAt(stop) != ';') {
+                stop++;
+            }
+            if (out.length() + stop - from > MOST_PATH) {
+                return out.append('\u2026').toString();
+            }
+            if (isIdentity(text, from, stop)) {
+                out.append("{}");
+            } else {
+                out.append(text, from, stop);
+            }
+            if (to < end) {
+                out.append('/');
+            }
+            from = to + 1;
+        }
+        return out.toString();
+    }
+
+    /** Whether a part of a path is a number, a UUID, an address of a person, or so long that it identifies something. */
+    private static boolean isIdentity(String text, int from, int to) {
+        int digits = 0;
+        int hex = 0;
+        int dashes = 0;
+        for (int i = from; i < to; i++) {
+            char c = text.charAt(i);
+            if (c == '@' || c == '%' && i + 2 < to && text.charAt(i + 1) == '4' && text.charAt(i + 2) == '0') {
+                return true;
+            }
+            digits += isDigit(c) ? 1 : 0;
+            hex += isDigit(c) || (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? 1 : 0;
+            dashes += c == '-' ? 1 : 0;
+        }
+        int length = to - from;
+        return length > 0 && digits + dashes == length && digits > 0 || length >= 16 && hex + dashes == length
+                || digits > 0 && length > LONG_PART || length > LONGEST_PART;
+    }
+}

@@ -1,0 +1,323 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sonde-jvm/sonde/internal/measure/monitor"
+	"github.com/sonde-jvm/sonde/internal/measure/overhead"
+	"github.com/sonde-jvm/sonde/internal/measure/results"
+	"github.com/sonde-jvm/sonde/internal/report/format"
+	"github.com/sonde-jvm/sonde/internal/spec/categories"
+	"github.com/sonde-jvm/sonde/internal/spec/probeset"
+)
+
+// callsCommand is a monitor of the methods that Sonde's own rules name.
+type callsCommand struct {
+	monitorCommand
+	categories []string
+}
+
+func newCalls(s streams) *cobra.Command {
+	c := &callsCommand{monitorCommand: monitorCommand{targetFlags: targetFlags{streams: s, usualBudget: overhead.Usual}, name: "calls", sample: 1}}
+	command := &cobra.Command{
+		Use:   "calls PID",
+		Short: "Show the calls that a JVM answers and makes: web requests, statements of databases",
+		Long:  callsLong,
+		Example: `  sonde calls 4711
+  sonde calls 4711 --category db --sort mean
+  sonde calls 4711 --by caller --duration 1m
+  sonde calls 4711 --json | jq '.rows[] | select(.category == "db")'
+  sonde calls 4711 --listen 9187`,
+		Args: exactly("PID"),
+		RunE: checkAndRun(c),
+	}
+	flags := command.Flags()
+	flags.StringSliceVar(&c.categories, "category", nil, "show only these `CATEGORIES`: "+strings.Join(categories.Names(), ", "))
+	flags.Var(oneOf(&c.by, byKey, byKey, byCaller), "by", "one row per key, or per key and incoming call that made it")
+	c.registerMonitor(flags)
+	c.sort = "time"
+	flags.Lookup("sort").DefValue = c.sort
+	return command
+}
+
+const callsLong = `Show the calls that a JVM answers and makes, whatever libraries it uses: Sonde knows the
+types that such calls go through, and puts hooks into all classes that implement them, also
+into those that load later. When the command ends, it removes all hooks and prints a
+summary of the whole time.
+
+web in    requests: servlets (javax and jakarta), the JDK's HttpServer; by method and path.
+          Numbers, UUIDs and other parts that identify something are shown as {}. ERRORS are
+          answers with a status from 500 on, and exceptions
+web out   requests of HttpURLConnection and java.net.http.HttpClient.send, by host. The
+          first reads of a connection are counted, later ones return at once
+db out    statements executed by JDBC, by their text. Literals are shown as ?, and a list of
+          them as one. A statement that was prepared before Sonde came has no text
+
+Only the outermost call of a category and direction in each thread counts: the statement of
+a pool around that of a driver is one call. Headers, bodies, query strings, and values that
+are bound to statements are never read.
+
+CALLS/S     calls that began in the interval, per second; in the summary, of the whole time
+MEAN, P99   time of the calls that ended in the interval, as in sonde monitor
+ERRORS      calls that ended with an exception, or as above
+SHARE       part of the time of all incoming calls; for outgoing calls, of those that
+            incoming calls have made in their own thread
+RUNNING     threads that are in such a call now
+CALL        the key: method and path, the statement, the host
+
+With --by caller, the outgoing calls that an incoming call makes are below it, with how many each
+makes: 10 × SELECT … is a loop that executes a statement. Their SHARE is that of all incoming calls.
+
+On a terminal, the table is updated in place:
+Keys  t, c, e, m, 9, r, n  sort by time, calls, errors, mean, P99, running, name
+      g                    rows by key or by caller
+      arrows               select a row, Enter profiles or traces its method
+      /                    filter    p  pause    ?  help    q  quit, as Ctrl-C
+Without a terminal, one line per interval is printed for each row that has calls.
+
+With --json, one object is written per interval, each on its own line, as by sonde monitor.
+--prometheus and --listen serve the same series as sonde monitor, with the labels category,
+direction and tag_NAME.`
+
+func (c *callsCommand) check(args []string, _ func(string) bool) (err error) {
+	if c.pid, err = processNumber(args[0]); err != nil {
+		return err
+	}
+	rules, err := categories.Read(c.categories...)
+	if err != nil {
+		return usage("--category: %w", err)
+	}
+	c.rules, c.wanted, c.patterns = &callRules{rules}, rules.Set, c.categories
+	return c.checkExport()
+}
+
+var (
+	callColumns = func() []format.Column {
+		columns := format.Columns("CATEGORY", ">CALLS", ">CALLS/S", ">ERRORS", ">MEAN", ">P99", ">SHARE", ">RUNNING", "CALL")
+		columns[len(columns)-1].KeepStart = true
+		return columns
+	}()
+	callExpendable = []string{"RUNNING", "CALLS", "P99", "SHARE", "ERRORS"}
+)
+
+// callRules arrange the rows of a monitor by the categories of calls.
+type callRules struct{ *categories.Rules }
+
+// Names of calls without a key.
+const (
+	noKey      = "(unknown)"
+	noText     = "(prepared before Sonde came)"
+	noIncoming = "(no incoming call)"
+)
+
+// madeBy is before the incoming call in the name of an outgoing one.
+const madeBy = " < "
+
+// keyOf returns the key of a row, and its name for people; "" for a row of no call.
+func (c *callRules) keyOf(row *results.Row, by string) (key monitor.Key, name string) {
+	category := c.Of(row.Probe)
+	if len(row.Label.Tags) == 0 && !row.Label.Other && !row.Label.Unknown && row.Calls == 0 {
+		return key, ""
+	}
+	key = monitor.Key{Category: category.Name, Direction: category.Direction.String()}
+	tags := c.Key(category)
+	name = nameOfCall(row.Label, tags)
+	if by == byCaller && category.Direction == probeset.Out && len(c.Callers()) > 0 {
+		tags = slices.Concat(tags, c.Callers())
+		name += madeBy + cmp.Or(callerOf(row.Label, c.Callers()), noIncoming)
+	}
+	label := row.Label
+	label.Tags = slices.DeleteFunc(slices.Clone(label.Tags), func(t results.TagValue) bool { return !slices.Contains(tags, t.Name) })
+	grouped := contextKey("", label)
+	key.Tags, key.Callers = grouped.Tags, grouped.Callers
+	return key, name
+}
+
+func nameOfCall(label results.Label, tags []string) string {
+	var words []string
+	for _, tag := range label.Tags {
+		switch {
+		case !slices.Contains(tags, tag.Name):
+		case tag.Name == "statement" && tag.Null:
+			words = append(words, noText)
+		case tag.Set && !tag.Null:
+			words = append(words, tag.Value)
+		}
+	}
+	if label.Other {
+		words = append(words, label.String())
+	}
+	return cmp.Or(strings.Join(words, " "), noKey)
+}
+
+// callerOf returns the incoming call that has made a call; "" if there is none.
+func callerOf(label results.Label, callers []string) string {
+	var words []string
+	for _, tag := range label.Tags {
+		if slices.Contains(callers, tag.Name) && tag.Set {
+			words = append(words, tag.String())
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// addInside adds rows for outgoing calls that incoming calls have made; takeShares removes them.
+func (c *callRules) addInside(groups *monitor.Groups, rows map[uint32]results.Row) {
+	met := make(map[monitor.Key]bool)
+	for id, keys := range groups.Of {
+		row := rows[id]
+		if c.Of(row.Probe).Direction != probeset.Out || callerOf(row.Label, c.Callers()) == "" {
+			continue
+		}
+		for _, key := range keys {
+			if key.Inside = true; !met[key] {
+				met[key] = true
+				groups.Keys = append(groups.Keys, key)
+			}
+			groups.Of[id] = append(groups.Of[id], key)
+		}
+	}
+}
+
+// takeShares returns the parts of the time of incoming calls that rows have.
+func takeShares(i *monitor.Interval) map[monitor.Key]float64 {
+	var whole float64
+	for n := range i.Rows {
+		if i.Rows[n].Key.Direction == probeset.In.String() {
+			whole += i.Rows[n].Nanos
+		}
+	}
+	shares := make(map[monitor.Key]float64)
+	i.Rows = slices.DeleteFunc(i.Rows, func(r monitor.Row) bool {
+		if key := r.Key; whole > 0 && (key.Inside || key.Direction == probeset.In.String()) {
+			key.Inside = false
+			shares[key] = min(1, r.Nanos/whole)
+		}
+		return r.Key.Inside
+	})
+	return shares
+}
+
+// methodOf returns the method that has most calls of a row.
+func (c *callRules) methodOf(table *monitorTable, rows map[uint32]results.Row, of monitor.Key, by string) (method string) {
+	most := uint64(0)
+	for id, totals := range table.to.Methods {
+		row, is := rows[id]
+		if !is || totals.Calls <= most {
+			continue
+		}
+		if key, _ := c.keyOf(&row, by); key == of {
+			most, method = totals.Calls, row.Class+"."+row.Name
+		}
+	}
+	return method
+}
+
+// underCallers puts the rows of outgoing calls below those of the incoming calls that make them.
+func underCallers(rows []monitor.Row) (ordered []monitor.Row) {
+	isOut := func(r monitor.Row) bool { return r.Key.Direction == probeset.Out.String() }
+	placed := make(map[monitor.Key]bool, len(rows))
+	place := func(row monitor.Row) {
+		if !placed[row.Key] {
+			placed[row.Key] = true
+			ordered = append(ordered, row)
+		}
+	}
+	for _, row := range rows {
+		if isOut(row) {
+			break // incoming calls are the first
+		}
+		place(row)
+		for _, below := range rows {
+			if isOut(below) && isMadeBy(below.Key, row.Key) {
+				place(below)
+			}
+		}
+	}
+	for _, row := range rows {
+		place(row)
+	}
+	return ordered
+}
+
+// isMadeBy reports whether the calls of a row are made by incoming calls of another one, whose
+// tags are then the last ones of the row.
+func isMadeBy(key, incoming monitor.Key) bool { return strings.HasSuffix(key.Tags, "\n"+incoming.Tags) }
+
+// callTexts returns the cells of rows. Below an incoming call are the calls it makes, with their number.
+func (b *liveTable) callTexts(t *monitorTable, rows []monitor.Row) (texts [][]string) {
+	var incoming *monitor.Row
+	for n := range rows {
+		row, name := &rows[n], t.names[rows[n].Key]
+		switch isOut := row.Key.Direction == probeset.Out.String(); {
+		case b.view.by != byCaller:
+		case !isOut:
+			incoming = row
+		case incoming != nil && incoming.Calls > 0 && isMadeBy(row.Key, incoming.Key):
+			name = name[:max(0, strings.LastIndex(name, madeBy))]
+			name = fmt.Sprintf("└ %.3g × %s", float64(row.Calls)/float64(incoming.Calls), name)
+		}
+		mean, p99, share := "-", "-", "-"
+		if row.Timed > 0 {
+			mean = format.Call(row.Mean)
+		}
+		if row.Placed > 0 {
+			p99 = format.Call(row.P99)
+		}
+		if part, is := t.shares[row.Key]; is {
+			share = format.Percent(part)
+		}
+		texts = append(texts, []string{
+			row.Key.Category + " " + row.Key.Direction, callsText(row.Calls, row.LowerBound), format.Rate(row.Rate), format.Grouped(int(row.Errors)),
+			mean, p99, share, format.Grouped(row.Running), format.Printable(name),
+		})
+	}
+	return texts
+}
+
+// summary returns a line with the calls of each category.
+func (c *callRules) summary(t *monitorTable) string {
+	var parts []string
+	var incoming float64
+	for _, category := range c.All {
+		var calls, errors uint64
+		var rate float64
+		for n := range t.Rows {
+			if r := &t.Rows[n]; r.Key.Category == category.Name && r.Key.Direction == category.Direction.String() {
+				calls, errors, rate = calls+r.Calls, errors+r.Errors, rate+r.Rate
+			}
+		}
+		if calls == 0 {
+			continue
+		}
+		text := fmt.Sprintf("%v %s/s", category, format.Rate(rate))
+		if errors > 0 {
+			text += fmt.Sprintf(" (%s)", format.Count(int(errors), "error", "errors"))
+		}
+		if category.Direction == probeset.In {
+			incoming += float64(calls)
+		} else if incoming > 0 {
+			text += fmt.Sprintf(" (%.3g for each incoming call)", float64(calls)/incoming)
+		}
+		parts = append(parts, text)
+	}
+	return cmp.Or(strings.Join(parts, ", "), "no calls")
+}
+
+// reportRules reports where the hooks of Sonde's own rules are.
+func (v *liveSession) reportRules(took string) {
+	methods := 0
+	for _, p := range v.applied.report.Probes {
+		methods += len(p.Methods)
+	}
+	if methods == 0 {
+		v.screen.say("note: no class is loaded that makes or answers such calls; classes that load later get their hooks then")
+		return
+	}
+	v.screen.say("hooks in %s%s", format.Count(methods, "method", "methods"), took)
+}

@@ -1,0 +1,72 @@
+package categories
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/sonde-jvm/sonde/internal/spec/probeset"
+)
+
+func TestRules(t *testing.T) {
+	for _, test := range []struct {
+		names          []string
+		all, tags, key string
+	}{
+		{nil, "[web in db out web out]", "[host method path statement]", "[statement]"},
+		{[]string{"db"}, "[db out]", "[statement]", "[statement]"},
+		{[]string{"web"}, "[web in web out]", "[host method path]", "[]"},
+	} {
+		r, err := Read(test.names...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var tags []string
+		for _, tag := range r.Set.Tags {
+			if !slices.Contains(tags, tag.Name) {
+				tags = append(tags, tag.Name)
+			}
+		}
+		slices.Sort(tags)
+		if got := fmt.Sprint(r.All); got != test.all {
+			t.Errorf("%v: the categories are %s, not %s", test.names, got, test.all)
+		}
+		if got := fmt.Sprint(tags); got != test.tags {
+			t.Errorf("%v: the tags are %s, not %s", test.names, got, test.tags)
+		}
+		if got := fmt.Sprint(r.Key(Category{"db", probeset.Out})); got != test.key {
+			t.Errorf("%v: the key of db is %s, not %s", test.names, got, test.key)
+		}
+		if !r.Set.Optional || r.Set.HandOff {
+			t.Errorf("%v: optional %v, hand-off %v", test.names, r.Set.Optional, r.Set.HandOff)
+		}
+	}
+	if _, err := Read("databases"); err == nil || err.Error() != `there is no category "databases": there are web, db` {
+		t.Errorf("an unknown category: %v", err)
+	}
+}
+
+// TestRulesAreOwn: a file of a user cannot call methods as Sonde's own rules do.
+func TestRulesAreOwn(t *testing.T) {
+	if _, err := probeset.Parse(rules, "rules.yaml"); err == nil {
+		t.Error("the rules are accepted as a file of a user")
+	}
+}
+
+// TestEveryRuleHasAKey: every method of a probe sets the tags by which its calls are grouped.
+func TestEveryRuleHasAKey(t *testing.T) {
+	r, err := Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range r.Set.Probes {
+		for _, name := range r.Key(r.Of(p.Name)) {
+			if !slices.ContainsFunc(r.Set.Tags, func(tag probeset.Tag) bool { return tag.Name == name }) {
+				t.Errorf("probe %s: nothing sets the tag %s", p.Name, name)
+			}
+		}
+		if p.Category == "" || p.Direction == probeset.Undirected || p.Level != probeset.Time {
+			t.Errorf("probe %s: category %q, direction %v, level %v", p.Name, p.Category, p.Direction, p.Level)
+		}
+	}
+}
