@@ -83,6 +83,7 @@ func newCount(s streams) *cobra.Command {
   sonde count 4711 'com.acme.**' '!**.get*' --sort self --top 20 --duration 30s
   sonde count 4711 com.acme.Order.pay --calls 1000 --json
   sonde count 4711 'org.h2.**' --sample 1/128
+  sonde count 4711 'java.sql.Statement.execute*' '@com.acme.Timed' '** calls java.net.Socket.connect'
   sonde count 4711 com.acme.Pay.charge --within 'com.acme.Web.handle >> com.acme.Order.*'
   sonde count 4711 com.acme.Pay.charge --when '$1.customer.tier == "gold" && $2 > 100'
   sonde count 4711 com.acme.Pay.charge --tag 'tier=$1.tier at com.acme.Web.handle' --by-tag tier`,

@@ -23,7 +23,8 @@ type findCommand struct {
 
 const findLong = `Find loaded classes and their methods. PATTERN is a class, a method, or a name without a
 package, which is that of a class in any package or, if there is none, of a method. * stands for
-any letters in a name, ** for any names (sonde help patterns).
+any letters in a name, ** for any names. Methods can also be selected by type, annotation or call
+(sonde help patterns).
 
 For each class: its class loader, where it comes from, and its methods as patterns can name
 them, each with its descriptor. Methods without code, abstract or native, cannot have hooks.
@@ -43,6 +44,8 @@ func newFind(s streams) *cobra.Command {
 		Example: `  sonde find 4711 Order
   sonde find 4711 'com.acme.**.*Controller'
   sonde find 4711 'com.acme.Order.pay*'
+  sonde find 4711 'java.sql.PreparedStatement.executeQuery'
+  sonde find 4711 @GetMapping
   sonde find 4711 'java.util.HashMap.get(..)' --json`,
 		Args: atLeast("PID", "PATTERN"),
 		RunE: checkAndRun(c),

@@ -484,6 +484,9 @@ func (v *liveSession) reportHooks(ctx context.Context) {
 			if p.Anchors > 0 {
 				anchors = " and in " + format.Count(p.Anchors, "method", "methods") + " of its sequences"
 			}
+			if v.isTyped {
+				anchors = " of " + format.Count(v.session.Classes(), "class", "classes")
+			}
 			if len(p.Methods) > 0 && p.Name != allCallsName {
 				v.screen.say("hooks in %s%s%s", format.Count(len(p.Methods), "method", "methods"), anchors, took)
 			}

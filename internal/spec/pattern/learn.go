@@ -19,11 +19,14 @@ type learned struct {
 	// descriptors, by class.
 	open    map[string]map[string]bool
 	doubted map[classfile.MethodRef]bool // methods that are selected until what is above their classes has loaded
-	near    []string                     // annotations and calls with similar names that do not match
+	near    []string                     // similar names of annotations, calls and methods that do not match
 }
 
 func newLearned() *learned {
-	return &learned{methods: make(map[classfile.MethodRef]bool), classes: make(map[string]bool), open: make(map[string]map[string]bool), doubted: make(map[classfile.MethodRef]bool)}
+	return &learned{
+		methods: make(map[classfile.MethodRef]bool), classes: make(map[string]bool),
+		open: make(map[string]map[string]bool), doubted: make(map[classfile.MethodRef]bool),
+	}
 }
 
 func (l *learned) hasMethod(m classfile.MethodRef) bool {
@@ -48,11 +51,10 @@ func (l *learned) hasOpen() bool {
 func (l *learned) add(m classfile.MethodRef) bool {
 	l.lock.Lock()
 	defer l.lock.Unlock()
-	if l.methods[m] {
-		return false
-	}
+	isNew := !l.methods[m]
 	l.methods[m], l.classes[m.Class] = true, true
-	return true
+	delete(l.doubted, m)
+	return isNew
 }
 
 // addOpen adds a method without code, and reports whether it is new.
@@ -248,6 +250,7 @@ func (p *Pattern) learn(s *shown) (more bool) {
 	if p.learned == nil {
 		return false
 	}
+	p.learned.settle(s.name)
 	switch {
 	case p.called != nil:
 		more = p.callers.learn(s)
@@ -323,7 +326,6 @@ func (p *Pattern) learnOpen(s *shown) (more bool) {
 
 // learnImplementations selects the methods of a class that implement methods without code.
 func (p *Pattern) learnImplementations(s *shown) (more bool) {
-	p.learned.settle(s.name)
 	wanted := p.learned.openAbove(s.above[1:])
 	if s.types.IsAwaited() {
 		for i := range s.methods() {
