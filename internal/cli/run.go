@@ -231,6 +231,7 @@ class, while the program runs or in its files, and removes them again.
 
 For a running program, start with:
   sonde ps
+  sonde calls 4711
   sonde hot 4711
   sonde walk 4711
   sonde count 4711 'com.acme.**'
