@@ -71,10 +71,14 @@ const longestName = 100
 
 // isSimilar reports whether a name differs from another one in few letters.
 func isSimilar(name, other string) bool {
-	if other == "" || len(name) > longestName || len(other) > longestName || strings.Contains(other, "*") {
+	most := len(other) / 4
+	if other == "" || max(len(name), len(other)) > longestName || strings.Contains(other, "*") {
 		return false
 	}
-	return Distance(strings.ToLower(name), strings.ToLower(other)) <= len(other)/4
+	if longer := len(name) - len(other); longer > most || -longer > most { // the usual case, at little cost
+		return false
+	}
+	return Distance(strings.ToLower(name), strings.ToLower(other)) <= most
 }
 
 // simpleName returns the last name of a class, which may have dots or slashes.
