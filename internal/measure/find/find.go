@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"iter"
 	"slices"
 	"strings"
 
@@ -180,8 +181,10 @@ func (f *finder) find(ctx context.Context, look *session.Look) error {
 		switch {
 		case !is && isByType:
 			return &NothingError{q.text, q.method.Lack(), q.method.Similar()}
+		case !is && q.method != nil:
+			return &NothingError{Text: q.text, Near: q.method.Near(namesOf(listed))}
 		case !is:
-			return &NothingError{Text: q.text, Near: near(q.text, listed)}
+			return &NothingError{Text: q.text}
 		case isByType && !q.method.IsMet():
 			f.result.Lacks = append(f.result.Lacks, q.method.Lack())
 		}
@@ -309,61 +312,12 @@ func MethodsOf(file []byte, class string) (methods []Method, ok bool) {
 	return methods, true
 }
 
-// near returns loaded classes whose simple names are like one of the last two names of a query.
-func near(text string, listed []universe.Loaded) (names []string) {
-	const most = 5
-	text, _, _ = strings.Cut(text, "(")
-	words := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("./$#:*", r) })
-	words = words[max(0, len(words)-2):]
-	rank := func(class string) int {
-		simple := class[strings.LastIndexAny(class, "/$")+1:]
-		for _, word := range words {
-			switch {
-			case strings.EqualFold(simple, word):
-				return 0
-			case distance(strings.ToLower(simple), strings.ToLower(word)) <= len(word)/4:
-				return 1
-			case len(word) > 2 && strings.Contains(strings.ToLower(simple), strings.ToLower(word)):
-				return 2
+func namesOf(classes []universe.Loaded) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for i := range classes {
+			if !yield(classes[i].Name) {
+				return
 			}
 		}
-		return 3
 	}
-	byRank := make([][]string, 3)
-	for _, c := range listed {
-		if at := rank(c.Name); at < len(byRank) {
-			byRank[at] = append(byRank[at], strings.ReplaceAll(c.Name, "/", "."))
-		}
-	}
-	for _, list := range byRank {
-		slices.Sort(list)
-		names = append(names, slices.Compact(list)...)
-	}
-	return names[:min(most, len(names))]
-}
-
-// distance returns how many letters must be changed, added or removed to make one word of another, or a
-// larger number.
-func distance(a, b string) int {
-	const longest = 64
-	if len(a) > longest || len(b) > longest {
-		return longest
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		before := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := before
-			if a[i] != b[j] {
-				change++
-			}
-			before = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

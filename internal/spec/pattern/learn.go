@@ -435,7 +435,7 @@ func (p *Pattern) isAnnotation(name string) bool {
 func (l *learned) noteNear(name string) {
 	l.lock.Lock()
 	defer l.lock.Unlock()
-	if name = strings.ReplaceAll(name, "/", "."); len(l.near) < MostNear && !slices.Contains(l.near, name) {
+	if name = strings.ReplaceAll(name, "/", "."); len(l.near) < mostNear && !slices.Contains(l.near, name) {
 		l.near = append(l.near, name)
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// MostNear bounds how many names are suggested for a pattern that matches nothing.
-const MostNear = 3
+// mostNear bounds how many names are suggested for a pattern that matches nothing.
+const mostNear = 3
 
 // Similar returns annotations, calls, or methods of the named class, whose names are similar to that in a pattern
 // which matches nothing, as far as they were learned.
@@ -36,7 +36,7 @@ func (p *Pattern) Near(classes iter.Seq[string]) []string {
 		switch {
 		case simple == last || strings.EqualFold(simple, class):
 			same = append(same, dotted)
-		case isSimilar(simple, class):
+		case isSimilar(simple, class) || isSimilar(simple, last):
 			similar = append(similar, dotted)
 		}
 	}
@@ -45,7 +45,7 @@ func (p *Pattern) Near(classes iter.Seq[string]) []string {
 	}
 	slices.Sort(same)
 	same = slices.Compact(same)
-	return same[:min(len(same), MostNear)]
+	return same[:min(len(same), mostNear)]
 }
 
 // lastNames returns the name of the class in a pattern, without its package, and the very last name, which is a
