@@ -106,6 +106,17 @@ func TestFoldedTexts(t *testing.T) {
 	}
 }
 
+// TestKeysOfObjects: objects that are used once do not take the places of those that are used again.
+func TestKeysOfObjects(t *testing.T) {
+	f := startFolder(t)
+	if _, err := fmt.Fprintln(f.Stdin, "keep"); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := f.Await(t, "kept "), "kept 1000"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // TestFoldedStatementsHaveNoLiterals folds statements made of random pieces, in which every literal and comment has a secret.
 func TestFoldedStatementsHaveNoLiterals(t *testing.T) {
 	f := startFolder(t)

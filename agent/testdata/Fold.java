@@ -10,12 +10,41 @@ public final class Fold {
     private Fold() {
     }
 
+    /** Keys of some objects that are used again, among very many that are used once. */
+    private static int keep() {
+        SondeHooksTexts.begin();
+        Object[] lasting = new Object[1000];
+        for (int i = 0; i < lasting.length; i++) {
+            lasting[i] = new Object();
+            SondeHooksTexts.keepFor(lasting[i], "lasting " + i);
+            SondeHooksTexts.keyOf(lasting[i]);
+            SondeHooksTexts.keyOf(lasting[i]);
+        }
+        Object[] brief = new Object[200_000];
+        for (int i = 0; i < brief.length; i++) {
+            brief[i] = new Object();
+            SondeHooksTexts.keepFor(brief[i], "brief");
+            if (SondeHooksTexts.keyOf(brief[i]) != "brief") {
+                return -1;
+            }
+        }
+        int kept = 0;
+        for (int i = 0; i < lasting.length; i++) {
+            kept += ("lasting " + i).equals(SondeHooksTexts.keyOf(lasting[i])) ? 1 : 0;
+        }
+        return kept;
+    }
+
     public static void main(String[] args) throws Exception {
         SondeHooksTexts.prepare();
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         System.out.println("ready");
         for (String line = in.readLine(); line != null; line = in.readLine()) {
             String[] words = line.split(" ", -1);
+            if (words[0].equals("keep")) {
+                System.out.println("kept " + keep());
+                continue;
+            }
             String text = new String(Base64.getDecoder().decode(words[1]), StandardCharsets.UTF_8);
             String folded = words[0].equals("sql") ? SondeHooksTexts.foldStatement(text) : SondeHooksTexts.foldPath(text);
             System.out.println("folded " + Base64.getEncoder().encodeToString(folded.getBytes(StandardCharsets.UTF_8)));

@@ -6,6 +6,8 @@ import java.lang.ref.WeakReference;
 final class SondeHooksKept extends WeakReference<Object> {
     final int hash;
     final String text;
+    /** How often it was found, about. */
+    int uses;
 
     SondeHooksKept(Object of, String text) {
         super(of);

@@ -109,6 +109,10 @@ final class SondeHooksTexts {
         return OTHER;
     }
 
+    /**
+     * Objects that are used once take the places of each other, long before the collector finds them, and not those of
+     * objects that are used again and again. Races are harmless: an object loses its key.
+     */
     private void keep(Object object, String key) {
         int hash = SondeHooksKept.hash(object);
         int home = hash >>> 16;
@@ -116,18 +120,17 @@ final class SondeHooksTexts {
         for (int i = 0; i < WINDOW; i++) {
             int slot = home + i & OBJECTS - 1;
             SondeHooksKept there = objects.get(slot);
-            Object of = there == null ? null : there.get();
-            if (of == object) { // a statement that a pool or a cache returns again
+            if (there != null && there.hash == hash && there.get() == object) { // a pool or a cache returns it again
                 if (there.text != key) {
                     objects.set(slot, new SondeHooksKept(object, key));
                 }
                 return;
             }
-            if (of == null && chosen < 0) {
+            if (chosen < 0 && (there == null || there.uses < 2 || there.get() == null)) {
                 chosen = slot;
             }
         }
-        if (chosen < 0) { // another object loses its key; a race is harmless
+        if (chosen < 0) {
             chosen = home + (turn++ & WINDOW - 1) & OBJECTS - 1;
         }
         objects.set(chosen, new SondeHooksKept(object, key));
@@ -138,6 +141,7 @@ final class SondeHooksTexts {
         for (int i = 0; i < WINDOW; i++) {
             SondeHooksKept there = objects.get((hash >>> 16) + i & OBJECTS - 1);
             if (there != null && there.hash == hash && there.get() == object) {
+                there.uses++;
                 return there.text;
             }
         }
