@@ -441,6 +441,9 @@ func (r *monitorRun) costText(table *monitorTable) string {
 	if cost == nil {
 		return "the cost of the hooks is unknown; " + text
 	}
+	if r.rules != nil {
+		text = "keys of calls cost some hundred more; " + text
+	}
 	return fmt.Sprintf("hooks cost about %s per call, %s of one processor; %s", format.Nanos(cost.Median), format.Percent(r.share(cost, table)), text)
 }
 

@@ -10,9 +10,12 @@ final class SondeHooksTag {
     /** The value of a tag whose expression returned null or failed. */
     private static final Object NULL = new Object();
 
+    /** How many tags with one more value are cached, a power of two: a request sets few values, again and again. */
+    private static final int CHILDREN = 4;
+
     private final Object[] values;
-    private SondeHooksTag last;
-    private int lastNumber;
+    /** By the hash of the value; null until there is one. */
+    private SondeHooksTag[] children;
     /** The label of some of the tags, which are in the upper half; 0 if none is known yet. */
     private long labelled;
 
@@ -45,8 +48,10 @@ final class SondeHooksTag {
         if (isSame(number, value)) {
             return this;
         }
-        SondeHooksTag child = last;
-        if (child != null && lastNumber == number && child.isSame(number, value)) {
+        SondeHooksTag[] cached = children;
+        int slot = value == null ? 0 : value.hashCode() & CHILDREN - 1;
+        SondeHooksTag child = cached == null ? null : cached[slot];
+        if (child != null && child.isSame(number, value)) { // as this is not, it was made for that value
             return child;
         }
         Object[] all = new Object[TAGS_MOST];
@@ -55,8 +60,11 @@ final class SondeHooksTag {
         }
         all[number] = value == null ? NULL : value;
         child = new SondeHooksTag(all);
-        lastNumber = number;
-        last = child;
+        if (cached == null) {
+            cached = new SondeHooksTag[CHILDREN];
+            children = cached;
+        }
+        cached[slot] = child;
         return child;
     }
 

@@ -6,8 +6,7 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
  * Turns texts of the program into the keys by which calls are grouped: it removes what differs from call to call, and
  * what may be a secret. Keys are bounded in length and in number: those without room share one.
  *
- * <p>Texts are not cached. Folding one takes about as long as comparing it with a cached one, and a cache would keep the
- * literals of statements in memory.
+ * <p>Only keys are cached, not the texts that they are made of: a cache would keep the literals of statements in memory.
  */
 final class SondeHooksTexts {
     private static final String OTHER = "(other)";
@@ -62,12 +61,14 @@ final class SondeHooksTexts {
 
     static String statement(String text) {
         SondeHooksTexts texts = current;
-        return text == null || texts == null ? null : unique(texts.statements, foldStatement(text));
+        String key = text == null || texts == null ? null : find(texts.statements, text);
+        return key != null || text == null || texts == null ? key : unique(texts.statements, foldStatement(text));
     }
 
     static String path(String text) {
         SondeHooksTexts texts = current;
-        return text == null || texts == null ? null : unique(texts.paths, foldPath(text));
+        String key = text == null || texts == null ? null : find(texts.paths, text);
+        return key != null || text == null || texts == null ? key : unique(texts.paths, foldPath(text));
     }
 
     static String name(String text) {
@@ -87,6 +88,22 @@ final class SondeHooksTexts {
     static String keyOf(Object object) {
         SondeHooksTexts texts = current;
         return texts == null || object == null ? null : texts.find(object);
+    }
+
+    /** The key that a text is already, because there is nothing to fold; null if it is none. */
+    private static String find(AtomicReferenceArray<String> table, String text) {
+        int mask = table.length() - 1;
+        int home = text.hashCode() * 0x9E3779B1 >>> 16;
+        for (int i = 0; i < WINDOW; i++) {
+            String there = table.get(home + i & mask);
+            if (there == null) {
+                return null;
+            }
+            if (text.equals(there)) {
+                return there;
+            }
+        }
+        return null;
     }
 
     /** The object that represents a key. */
