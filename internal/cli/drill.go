@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"syscall"
@@ -84,9 +85,11 @@ spread     no callee has more than a small part of the excess
 
 Slow and normal calls are compared by data, too. Up to eight values are read at the entry of
 the method: arguments that are numbers, texts, enums or booleans, sizes of collections and
-arrays, and such fields and getters of arguments, if the getters only read. Names that sound
-like secrets are left out. The result says which values or pairs of values slow calls have in
-common, and for how many normal ones the same holds.
+arrays, and such fields and getters of arguments, if the getters only read. Of the methods on
+the way down, values are read that are likely to be few: enums, booleans, classes, and texts
+called type, status, tenant and the like. Names that sound like secrets are left out. The
+result says which values or pairs of values slow calls have in common, and for how many normal
+ones the same holds.
 
 Figures count only when the program runs as before its classes were changed (--settle). All
 hooks are removed at the end, also after Ctrl-C, which prints what was found until then. If no
@@ -130,12 +133,12 @@ func (c *drillCommand) check(args []string, _ func(string) bool) error {
 }
 
 const (
-	// drillAhead is how many levels of callees get hooks in one step. Each step changes classes, and the program
-	// has to settle.
+	// drillAhead is how many levels of callees get hooks in one step, because each step changes classes, and the program
+	// has to settle. If samples show the way, all methods on it get hooks, with their callees.
 	drillAhead = 2
-	// A slow call of the goal has about samplesPerCall samples, at most one each leastPeriod and at least one each mostPeriod.
-	samplesPerCall = 25
-	leastSampling  = time.Millisecond
+	// A slow call of the goal has about samplesPerCall samples, within these limits.
+	samplesPerCall = 10
+	leastSampling  = 5 * time.Millisecond
 	mostSampling   = 20 * time.Millisecond
 	dumpSampling   = 500 * time.Millisecond
 	// enoughSamples is how many samples show what a method does.
@@ -147,15 +150,16 @@ const (
 	// budgetEvery is how often the cost of hooks is compared with the budget, pausesEvery how often pauses are read.
 	drillBudgetEvery = time.Second
 	leastShare       = 200 * time.Millisecond
-	pausesEvery      = 50 * time.Millisecond
+	pausesEvery      = 10 * time.Millisecond
 	// recordPart is how many times a hook that writes a record costs what one costs that takes the time.
 	recordPart = 2
 	// leastUse is the part of a processor that a program is assumed to use: hooks in one that is almost idle cost a
 	// large part of almost nothing.
 	leastUse = 0.25
-	// mostCaptured and mostTagged are how many values are read of a call.
+	// mostCaptured and mostTagged are how many values are read of a call of the method.
 	mostCaptured = 4
 	mostTagged   = 4
+	mostTags     = 8 // with those of methods on the path
 )
 
 // The endings of a search, besides those of other live commands.
@@ -184,18 +188,21 @@ type drillRun struct {
 	isWait   bool // the search has followed a wait to another thread
 	evidence drill.Evidence
 	pauses   drill.Pauses
-	data     drill.Data
+	data     drill.Data        // values of the method itself
+	deep     drill.Data        // with values of methods on the path, since these are read
 	values   map[string]string // names of values, by expression or tag
 	steps    []drill.Step
-	samples  *sampler.Sampler // nil before slow calls were seen
-	sampled  string           // by what
+	samples  *sampler.Sampler
+	sampled  string // by what
 	period   uint32
 	hooked   float64   // largest part of the program's time that hooks took
 	level    time.Time // when collecting began
-	reading  cost.Reading
-	written  uint64 // calls that hooks have written into rings, since the last look at the budget
-	lost     int    // transactions that could not be compared
-	counted  uint64 // calls of hooks at the last look at the budget
+	meter    *cost.Meter
+	readAt   time.Time     // when pauses were read
+	stopped  time.Duration // by all pauses until then
+	written  uint64        // calls that hooks have written into rings, since the last look at the budget
+	lost     int           // transactions that could not be compared
+	counted  uint64        // calls of hooks at the last look at the budget
 	budgetAt cost.Reading
 }
 
@@ -234,6 +241,8 @@ func (c *drillCommand) run(ctx context.Context) error {
 	}
 	s := r.session
 	defer func() { _ = s.Release() }()
+	r.meter = cost.Watch(s.JVM())
+	defer r.meter.Close()
 	r.rings = trace.NewReader(s, r.applied.Probes, nil, settleTime)
 	r.measureTraceCost(ctx, r.rings)
 	r.start = r.began
@@ -335,11 +344,11 @@ func (r *drillRun) readValues(ctx context.Context) {
 
 // search goes from the method down to the cause, and returns why it ended.
 func (r *drillRun) search(ctx context.Context) ending {
+	r.startSampling(ctx)
 	if ended := r.collect(ctx, r.isEnoughToBegin); ended != endedEnough {
 		return ended
 	}
 	r.chooseRoot(ctx)
-	r.startSampling(ctx)
 	for {
 		choice := r.tree.Choose(r.path, r.isOpen, r.isWait)
 		r.keepLevels(choice)
@@ -365,11 +374,14 @@ func (r *drillRun) search(ctx context.Context) ending {
 				continue
 			}
 		}
-		if ended == endedEnough {
-			r.explain(ctx, choice)
-			return endedCause
+		if ended != endedEnough {
+			return ended
 		}
-		return ended
+		again := r.tree.Choose(r.path, r.isOpen, r.isWait)
+		if again.Open == nil && again.Last() == choice.Last() {
+			r.explain(ctx, again)
+			return endedCause
+		} // by now there are more calls, and they show another way
 	}
 }
 
@@ -435,7 +447,7 @@ func (r *drillRun) slowestRoot() (chosen uint32) {
 		}
 	}
 	r.tree = r.trees[chosen]
-	r.levels = r.tree.Levels([]*drill.Node{r.tree.Root})
+	r.levels = r.tree.Levels(drill.Choice{Path: []*drill.Node{r.tree.Root}, Open: r.tree.Root})
 	return chosen
 }
 
@@ -455,15 +467,31 @@ func (r *drillRun) descend(ctx context.Context, choice drill.Choice) (woven int,
 	}
 	last, _ := r.applied.MethodOf(choice.Open.Spot)
 	r.opened[last], r.path = true, choice.Spots()
-	woven, on, err := r.applied.Narrow(ctx, path, []classfile.MethodRef{last}, drillAhead)
+	seen := r.evidence.OnTheWay(choice.Path)
+	open, ahead := append([]classfile.MethodRef{last}, seen...), drillAhead
+	if len(seen) > 0 {
+		ahead = 1
+	}
+	set := r.withValuesOf(append(slices.Clone(path[1:]), seen...))
+	woven, on, err := r.applied.Narrow(ctx, set, path, open, ahead)
+	if err != nil && set != r.applied.set && ctx.Err() == nil { // the values may be why
+		for _, tag := range set.Tags[len(r.applied.set.Tags):] {
+			delete(r.values, tag.Name)
+		}
+		set = r.applied.set
+		woven, on, err = r.applied.Narrow(ctx, set, path, open, ahead)
+	}
 	if err != nil || woven == 0 {
 		return 0, err
+	}
+	if set != r.applied.set {
+		r.applied.set, r.deep = set, drill.Data{}
 	}
 	text := fmt.Sprintf("callees of %s", choice.Open.Name())
 	if len(choice.Path) > 1 {
 		text = fmt.Sprintf("%s has %s of the excess: its callees", choice.Open.Name(), format.Percent(r.tree.Time(choice.Open).Share.Part))
 	}
-	r.screen.say("%s: %s: %s", format.ShortDuration(time.Since(r.start)), format.Count(woven, "method gets a hook", "methods get hooks"), format.Printable(text))
+	r.screen.say("%s: %s: %s", format.ShortDuration(time.Since(r.start)), format.Count(woven, "new hook", "new hooks"), format.Printable(text))
 	r.settleAgain(ctx)
 	step := drill.Step{At: time.Since(r.start), Text: text, Methods: on + 1, Woven: woven}
 	if r.pace != nil {
@@ -473,13 +501,47 @@ func (r *drillRun) descend(ctx context.Context, choice drill.Choice) (woven int,
 	return woven, nil
 }
 
+// withValuesOf returns the applied set with tags for values of some methods that have few different values. Values
+// that are known already, by their names, are left out.
+func (r *drillRun) withValuesOf(methods []classfile.MethodRef) *probeset.Set {
+	set := *r.applied.set
+	set.Tags = slices.Clone(set.Tags)
+	known := map[string]bool{}
+	for _, name := range r.values {
+		known[name[strings.LastIndexByte(name, ' ')+1:]] = true
+	}
+	for _, m := range methods {
+		at, err := pattern.Parse(pattern.Of(m, false))
+		if err != nil || !r.applied.Own().Has(m.Class) {
+			continue
+		}
+		for _, value := range r.applied.Values(m) {
+			if !value.Few || known[value.Name] || len(set.Tags) == mostTags {
+				continue
+			}
+			name := fmt.Sprintf("drill%d", len(set.Tags))
+			set.Tags = append(set.Tags, probeset.Tag{Name: name, Value: value.Expr, At: at})
+			known[value.Name] = true
+			r.values[name] = m.Name + " " + value.Name
+		}
+	}
+	if len(set.Tags) == len(r.applied.set.Tags) {
+		return r.applied.set
+	}
+	return &set
+}
+
 // settleAgain waits until the program runs as before its last change, no longer than the search lasts. Results begin
 // then.
 func (r *drillRun) settleAgain(ctx context.Context) {
 	limit := r.target.settle.limit
 	r.target.settle.limit = min(limit, max(time.Second, time.Until(r.start.Add(r.duration))/2))
+	before := r.recovery
 	r.settle(ctx)
 	r.target.settle.limit = limit
+	if ctx.Err() != nil {
+		r.recovery = before // nothing is measured any more
+	}
 	if r.pace == nil {
 		r.session.Restart()
 		r.began = time.Now()
@@ -493,7 +555,7 @@ func (r *drillRun) settleAgain(ctx context.Context) {
 
 // collect takes in calls until there are enough, or the search ends.
 func (r *drillRun) collect(ctx context.Context, isEnough func() bool) ending {
-	r.level = time.Now()
+	r.level, r.readAt = time.Now(), time.Time{}
 	r.measureShare() // from now on
 	s := waitLoop{done: r.session.Done(), why: r.endedBy, screen: r.screen}
 	s.endAfter(r.duration, r.start)
@@ -572,7 +634,11 @@ func (r *drillRun) add(tx *trace.Transaction) {
 		calls.normal.Add(tx.Duration)
 	}
 	r.evidence.Add(tx, isSlow)
-	r.data.Add(drill.Observation{Slow: isSlow, Values: r.valuesOf(tx)})
+	all := r.valuesOf(tx)
+	r.deep.Add(drill.Observation{Slow: isSlow, Values: all})
+	root := maps.Clone(all)
+	maps.DeleteFunc(root, func(name, _ string) bool { return strings.Contains(name, " ") }) // of another method
+	r.data.Add(drill.Observation{Slow: isSlow, Values: root})
 }
 
 // valuesOf returns the values of a transaction by their names.
@@ -596,14 +662,12 @@ func (r *drillRun) valuesOf(tx *trace.Transaction) map[string]string {
 
 // readPauses reads for how long the JVM stopped its threads since the last reading.
 func (r *drillRun) readPauses() {
-	now, err := r.session.Read()
-	if err != nil {
-		return
+	stopped, isKnown := r.meter.Stopped()
+	now := time.Now()
+	if isKnown && !r.readAt.IsZero() {
+		r.pauses.Add(r.readAt, now, stopped-r.stopped)
 	}
-	if since := r.reading.Until(now); !r.reading.At.IsZero() && since.Known.Pauses {
-		r.pauses.Add(drill.Pause{From: r.reading.At, To: now.At, Stopped: since.Pause})
-	}
-	r.reading = now
+	r.stopped, r.readAt = stopped, now
 }
 
 // measureShare returns the part of the program's time that hooks took since the last call; 0 if it is not known.
@@ -723,11 +787,13 @@ func (r *drillRun) explain(ctx context.Context, choice drill.Choice) {
 
 // keepLevels keeps the figures of a path. Callees beside it had hooks only when it was chosen.
 func (r *drillRun) keepLevels(choice drill.Choice) {
-	levels := r.tree.Levels(choice.Path)
+	levels := r.tree.Levels(choice)
 	for i := range levels {
 		if i < len(r.levels) && len(levels[i].Others) == 0 && levels[i].Name() == r.levels[i].Name() {
-			isNext := func(s drill.Sibling) bool { return i+1 < len(levels) && levels[i+1].Name() == s.Class+"."+s.Method }
-			levels[i].Others = slices.DeleteFunc(slices.Clone(r.levels[i].Others), isNext)
+			isBelow := func(s drill.Sibling) bool { // methods in between had no hooks then
+				return slices.ContainsFunc(levels[i+1:], func(l drill.Level) bool { return l.Name() == s.Class+"."+s.Method })
+			}
+			levels[i].Others = slices.DeleteFunc(slices.Clone(r.levels[i].Others), isBelow)
 		}
 	}
 	if choice.Stop != drill.Changed {
@@ -779,7 +845,7 @@ func (r *drillRun) finish(ctx context.Context, ended ending) error {
 		r.remark(fmt.Sprintf("%s not compared, because the buffers of their threads were full", format.Count(r.lost, "call was", "calls were")))
 	}
 	result := r.result(took)
-	result.Ended, result.When = string(ended), r.data.Rule()
+	result.Ended, result.When = string(ended), drill.Better(r.data.Rule(), r.deep.Rule())
 	r.reportLate(r.leftAlone())
 	r.screen.clear()
 	farewell, err := r.leave(ctx, ended)

@@ -22,6 +22,7 @@ func TestDrillLive(t *testing.T) {
 	}{
 		{"lock", "Locked", "serve book", drill.Locked, "order.tenant=globex ("},
 		{"deep", "Deep", "serve price discount history pause", drill.Sleeps, "order.tenant=globex ("},
+		{"task", "Handing", "serve await call work pause", drill.Sleeps, "order.tenant=globex ("},
 		{"sleep", "Sleepy", "serve pause", drill.Sleeps, "order.tenant=globex and order.tier=PREMIUM ("},
 	}
 	for _, jdk := range jvmtest.JDKs(t) {

@@ -12,9 +12,12 @@ const (
 	mostOfIt = 0.5
 	// Calls of the root with which slow and normal ones are compared: enough of them, or few after Patience.
 	enoughCalls = 8
+	manyCalls   = 30
 	fewCalls    = 3
+	// narrow is the width of the interval of the excess from which on more calls would not change much.
+	narrow = 0.3
 	// Patience is how long enough calls are awaited.
-	Patience = 6 * time.Second
+	Patience = 8 * time.Second
 	// MostLevels bounds the path.
 	MostLevels = 60
 )
@@ -22,10 +25,16 @@ const (
 // IsEnough reports whether there are enough calls to compare slow with normal ones, after they were awaited for a
 // time. Slow calls alone are enough if there are no others.
 func (t *Tree) IsEnough(waited time.Duration) bool {
-	if t.Slow >= enoughCalls && t.Normal >= enoughCalls {
+	switch {
+	case t.Slow >= fewCalls && waited >= Patience:
+		return true
+	case t.Slow < enoughCalls || t.Normal < enoughCalls:
+		return false
+	case t.Slow >= manyCalls || t.Root == nil:
 		return true
 	}
-	return t.Slow >= fewCalls && waited >= Patience
+	whole := t.Time(t.Root).Share
+	return whole.High-whole.Low < narrow
 }
 
 // A Stop says why a path ends.
@@ -123,18 +132,23 @@ func spots(path []*Node) (all []uint32) {
 	return all
 }
 
-// mostSiblings is how many other callees of a method are named.
-const mostSiblings = 4
+// mostSiblings is how many other callees of a method are named, and leastBeside the part of the excess they must have.
+const (
+	mostSiblings = 4
+	leastBeside  = 0.01
+)
 
-// Levels describes a path with the figures of each method, and the callees beside it that matter.
-func (t *Tree) Levels(path []*Node) (levels []Level) {
+// Levels describes a path with the figures of each method, and the callees beside it that matter. Of a method whose callees
+// are about to get hooks, it is not known yet which are beside the path.
+func (t *Tree) Levels(choice Choice) (levels []Level) {
+	path := choice.Path
 	for i, n := range path {
 		l := Level{
 			Class: n.Class, Method: n.Method, Descriptor: n.Descriptor, Handed: n.Handed, Contrast: t.Time(n), Own: t.Self(n),
 			SlowCalls: perCall(n.Slow.Calls, t.Slow), NormalCalls: perCall(n.Normal.Calls, t.Normal),
 		}
 		for _, c := range t.callees(n) {
-			if len(l.Others) == mostSiblings || i+1 < len(path) && c == path[i+1] || t.Time(c).Share.Part < 0.01 {
+			if len(l.Others) == mostSiblings || n == choice.Open || i+1 < len(path) && c == path[i+1] || t.Time(c).Share.Part < leastBeside {
 				continue
 			}
 			l.Others = append(l.Others, Sibling{Class: c.Class, Method: c.Method, Contrast: t.Time(c)})

@@ -155,13 +155,20 @@ func TestManyCalls(t *testing.T) {
 	if names(choice.Path) != "handle load bank" {
 		t.Errorf("got %q, want handle load bank", names(choice.Path))
 	}
-	r := Result{Path: tree.Levels(choice.Path), Slow: Calls{Calls: 1}, Normal: Calls{Calls: 1}}
+	r := Result{Path: tree.Levels(choice), Slow: Calls{Calls: 1}, Normal: Calls{Calls: 1}}
 	if want := "a.Shop.handle calls a.Shop.load 100 times in a slow call, 1 times in a normal one"; !slices.Contains(r.Summary(), want) {
 		t.Errorf("got %q, want %q", r.Summary(), want)
 	}
 }
 
 func TestIsEnough(t *testing.T) {
+	wide := treeOf(append(repeated(20, func() *trace.Transaction { return transaction(call(web, ms)) }), transaction(call(web, 900*ms)))...)
+	for range enoughCalls {
+		wide.Add(transaction(call(web, 20*ms)))
+	}
+	if wide.IsEnough(0) || !wide.IsEnough(Patience) {
+		t.Errorf("slow calls that differ much: got %t at once, %t later, want false, true", wide.IsEnough(0), wide.IsEnough(Patience))
+	}
 	for _, test := range []struct {
 		slow, normal int
 		waited       time.Duration

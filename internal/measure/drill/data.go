@@ -55,6 +55,22 @@ func (r *Rule) String() string {
 	return fmt.Sprintf("slow when %s (%d of %d slow calls, %d of %d normal ones)", strings.Join(texts, " and "), r.SlowCalls, r.Slow, r.NormalOnes, r.Normal)
 }
 
+// gain returns by how much more often the rule holds for slow calls than for normal ones.
+func (r *Rule) gain() float64 {
+	if r == nil {
+		return 0
+	}
+	return float64(r.SlowCalls)/float64(r.Slow) - float64(r.NormalOnes)/float64(r.Normal)
+}
+
+// Better returns the rule that separates better; the first one if the other is not much better.
+func Better(first, other *Rule) *Rule {
+	if other.gain() > first.gain()+pairGain {
+		return other
+	}
+	return first
+}
+
 // Limits of rules.
 const (
 	// leastSupport is for how many slow calls a rule must hold, and leastRecall for which part of them.
@@ -249,17 +265,26 @@ func (s *separator) thresholds(name string, numbers []float64) (best []candidate
 	step := max(1, len(numbers)/mostSplits)
 	for _, op := range []string{above, notOver} {
 		var found *candidate
-		for i := step - 1; i < len(numbers)-1; i += step {
+		var place int
+		try := func(i int) {
 			at := numbers[i]
 			c := s.where(Term{name, op, strconv.FormatFloat(at, 'f', -1, 64)}, func(value string) bool {
 				n, err := strconv.ParseFloat(value, 64)
 				return err == nil && (n > at) == (op == above)
 			})
 			if found == nil || c.gain > found.gain {
-				found = c
+				found, place = c, i
 			}
 		}
-		if found != nil && found.slow >= leastSupport {
+		for i := step - 1; i < len(numbers)-1; i += step {
+			try(i)
+		}
+		tried := s.tried
+		for i, end := max(0, place-step), min(len(numbers)-1, place+step); i < end; i++ {
+			try(i)
+		}
+		s.tried = tried // the neighbours of a threshold are no other rules
+		if found.slow >= leastSupport {
 			best = append(best, *found)
 		}
 	}

@@ -2,6 +2,7 @@ package drill
 
 import (
 	"cmp"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/classes/callgraph"
+	"github.com/sonde-jvm/sonde/internal/classes/universe"
 	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
 	"github.com/sonde-jvm/sonde/internal/jvm/sampler"
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
@@ -84,28 +86,72 @@ func (e *Evidence) Paused(p Pauses) time.Duration {
 	return mean(e.slow) - mean(e.normal)
 }
 
+// inside yields the samples that were taken in the own time of the last method of a path, with the Java frames inside the
+// method, the innermost first. Those of hooks do not count.
+func (e *Evidence) inside(path []*Node) iter.Seq2[jfr.Sample, []jfr.Frame] {
+	last, own := path[len(path)-1], e.ownTime(path)
+	return func(yield func(jfr.Sample, []jfr.Frame) bool) {
+		for _, s := range e.samples {
+			at := slices.IndexFunc(s.Stack.Frames, func(f jfr.Frame) bool { return f.IsJava() && isMethod(f.Method, last) })
+			if at < 0 || !own.has(s) {
+				continue
+			}
+			frames := slices.DeleteFunc(slices.Clone(s.Stack.Frames[:at]), func(f jfr.Frame) bool { return !f.IsJava() || universe.IsSondes(f.Method.Class) })
+			if !yield(s, frames) {
+				return
+			}
+		}
+	}
+}
+
+const (
+	// A method is on the way if it is on this part of the stacks, and on this number of them.
+	leastOnWay   = 0.1
+	leastSighted = 2
+)
+
+// OnTheWay returns the methods that samples of slow calls show below the last method of a path, as far as they are not
+// rare, callers before callees. Their callees can get hooks at once.
+func (e *Evidence) OnTheWay(path []*Node) (methods []classfile.MethodRef) {
+	seen, depths, n := make(map[classfile.MethodRef]int), make(map[classfile.MethodRef]int), 0
+	for _, frames := range e.inside(path) {
+		n++
+		met := make(map[classfile.MethodRef]bool)
+		for i, f := range frames {
+			m := f.Method.Ref()
+			if !met[m] {
+				met[m] = true
+				seen[m]++
+			}
+			depths[m] = max(depths[m], len(frames)-i)
+		}
+	}
+	for m, times := range seen {
+		if times >= leastSighted && float64(times) >= leastOnWay*float64(n) {
+			methods = append(methods, m)
+		}
+	}
+	slices.SortFunc(methods, func(a, b classfile.MethodRef) int { return cmp.Or(cmp.Compare(depths[a], depths[b]), a.Compare(b)) })
+	return methods
+}
+
 // States returns what threads did in the own time of the last method of a path, the most frequent first.
 func (e *Evidence) States(path []*Node) []State {
-	last := path[len(path)-1]
-	own := e.ownTime(path)
 	groups := make(map[jfr.Wait]*seen)
 	all, n := 0.0, 0
-	for _, s := range e.samples {
-		at := slices.IndexFunc(s.Stack.Frames, func(f jfr.Frame) bool { return f.IsJava() && isMethod(f.Method, last) })
-		if at < 0 || !own.has(s) {
-			continue
-		}
-		g := groups[s.Wait]
+	for s, frames := range e.inside(path) {
+		wait := waitOf(s)
+		g := groups[wait]
 		if g == nil {
 			g = &seen{through: map[string]int{}, in: map[string]int{}}
-			groups[s.Wait] = g
+			groups[wait] = g
 		}
 		weight := float64(max(s.Period, time.Microsecond))
 		g.n++
 		g.weight += weight
 		all += weight
 		n++
-		g.add(s.Stack.Frames[:at])
+		g.add(frames)
 	}
 	var states []State
 	for wait, g := range groups {
@@ -119,6 +165,16 @@ func (e *Evidence) States(path []*Node) []State {
 	return states
 }
 
+// waitOf returns what a thread waits for. Only native methods wait for I/O: a thread that waits in another method is stopped
+// by the JVM.
+func waitOf(s jfr.Sample) jfr.Wait {
+	innermost := slices.IndexFunc(s.Stack.Frames, jfr.Frame.IsJava)
+	if s.Wait == jfr.IO && innermost >= 0 && s.Stack.Frames[innermost].Kind != jfr.Native {
+		return jfr.UnknownWait
+	}
+	return s.Wait
+}
+
 // seen counts samples of one state.
 type seen struct {
 	n           int
@@ -127,20 +183,22 @@ type seen struct {
 }
 
 // add counts the frames inside the method, the innermost first.
-func (g *seen) add(inside []jfr.Frame) {
-	java := slices.DeleteFunc(slices.Clone(inside), func(f jfr.Frame) bool { return !f.IsJava() })
-	if len(java) == 0 {
+func (g *seen) add(java []jfr.Frame) {
+	if len(java) == 0 { // the method itself
+		g.in[""]++
+		g.through[""]++
 		return
 	}
-	name := func(f jfr.Frame) string { return f.Method.Ref().QualifiedName() }
-	g.in[name(java[0])]++
-	g.through[name(java[len(java)-1])]++
+	g.in[java[0].Method.Ref().QualifiedName()]++
+	g.through[java[len(java)-1].Method.Ref().QualifiedName()]++
 }
 
+// mostOften returns the text with the highest count, the first of several.
 func mostOften(counts map[string]int) (most string) {
+	highest := 0
 	for _, name := range slices.Sorted(maps.Keys(counts)) {
-		if most == "" || counts[name] > counts[most] {
-			most = name
+		if counts[name] > highest {
+			most, highest = name, counts[name]
 		}
 	}
 	return most
@@ -219,11 +277,8 @@ func ownPeriods(tx *trace.Transaction, path []uint32) (periods []period) {
 	return periods
 }
 
-// A Pause is a time in which the JVM may have stopped all threads, and for how long it did.
-type Pause struct {
-	From, To time.Time
-	Stopped  time.Duration
-}
+// A Pause is a time in which the JVM stopped all threads.
+type Pause struct{ From, To time.Time }
 
 // mostPauses bounds the pauses that are kept.
 const mostPauses = 2000
@@ -231,24 +286,22 @@ const mostPauses = 2000
 // Pauses are those of the JVM since the search began.
 type Pauses []Pause
 
-// Add adds a time in which there were pauses.
-func (p *Pauses) Add(one Pause) {
-	if one.Stopped <= 0 {
+// Add adds pauses that have ended between two moments, with their length in all. They count as one.
+func (p *Pauses) Add(from, to time.Time, stopped time.Duration) {
+	if stopped <= 0 {
 		return
 	}
-	if *p = append(*p, one); len(*p) > mostPauses {
+	end := from.Add(to.Sub(from) / 2)
+	if *p = append(*p, Pause{end.Add(-stopped), end}); len(*p) > mostPauses {
 		*p = slices.Clone((*p)[1:])
 	}
 }
 
-// In returns for how long a transaction was stopped, at most.
+// In returns for how long a transaction was stopped.
 func (p Pauses) In(tx *trace.Transaction) (stopped time.Duration) {
 	end := tx.Begin.Add(tx.Root.Measured)
 	for _, one := range p {
-		from, to := later(one.From, tx.Begin), earlier(one.To, end)
-		if whole := one.To.Sub(one.From); to.After(from) && whole > 0 {
-			stopped += min(one.Stopped, to.Sub(from))
-		}
+		stopped += max(0, earlier(one.To, end).Sub(later(one.From, tx.Begin)))
 	}
 	return stopped
 }

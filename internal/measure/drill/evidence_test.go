@@ -57,9 +57,38 @@ func TestStates(t *testing.T) {
 	if want := "a.Shop.pay waits in java.util.concurrent.Semaphore.acquire"; cause.Kind != Parks || cause.Text != want || !cause.IsWait() {
 		t.Errorf("got %s: %q, want %q", cause.Kind, cause.Text, want)
 	}
+	var way []string
+	for _, m := range e.OnTheWay(path[:1]) {
+		way = append(way, m.Name)
+	}
+	if got := strings.Join(way, " "); got != "" {
+		t.Errorf("got %s on the way from handle itself, want nothing: the samples are of a callee with a hook", got)
+	}
+	way = nil
+	for _, m := range e.OnTheWay(path) {
+		way = append(way, m.Name)
+	}
+	if got, want := strings.Join(way, " "), "acquire park"; got != want {
+		t.Errorf("got %s on the way from pay, want %s", got, want)
+	}
 	e.Forget()
 	if got := e.States(path); len(got) != 0 {
 		t.Errorf("got %+v, want nothing", got)
+	}
+}
+
+// TestStoppedIsNoIO: only a native method waits for I/O.
+func TestStoppedIsNoIO(t *testing.T) {
+	read := stack("sun.nio.ch.Net.read0", "a.Shop.pay")
+	read.Frames[0].Kind = jfr.Native
+	for _, test := range []struct {
+		stack *jfr.Stack
+		wait  jfr.Wait
+		want  jfr.Wait
+	}{{read, jfr.IO, jfr.IO}, {stack("java.util.ArrayList.grow", "a.Shop.pay"), jfr.IO, jfr.UnknownWait}, {stack("a.Shop.pay"), jfr.Monitor, jfr.Monitor}} {
+		if got := waitOf(jfr.Sample{Wait: test.wait, Stack: test.stack}); got != test.want {
+			t.Errorf("%v: got %q, want %q", test.stack.Frames[0].Method.Name, got, test.want)
+		}
 	}
 }
 
@@ -82,7 +111,7 @@ func TestExplain(t *testing.T) {
 		"several callees of a.Shop.handle take longer, and none accounts for most of it":   {Spread, nil, 0},
 		"it is in a.Shop.handle or in what that calls; the search ended before":            {Unfinished, nil, 0},
 		"a.Shop.handle did not account for it any more when its callees had hooks":         {Changed, nil, 0},
-		"the JVM stopped all threads, most likely to collect garbage":                      {OwnTime, state(jfr.IO, "", ""), 60 * ms},
+		"the JVM stops threads, most likely to collect garbage, during a.Shop.handle":      {OwnTime, state(jfr.IO, "", ""), 60 * ms},
 	} {
 		if got := tree.Explain(Choice{Path: []*Node{tree.Root}, Stop: test.stop}, test.states, test.paused); got.Text != want {
 			t.Errorf("got %q, want %q", got.Text, want)
@@ -93,9 +122,9 @@ func TestExplain(t *testing.T) {
 func TestPauses(t *testing.T) {
 	begin := time.Unix(100, 0)
 	var p Pauses
-	p.Add(Pause{From: begin.Add(10 * ms), To: begin.Add(60 * ms), Stopped: 30 * ms})
-	p.Add(Pause{From: begin.Add(60 * ms), To: begin.Add(70 * ms)})
-	p.Add(Pause{From: begin.Add(time.Hour), To: begin.Add(time.Hour + ms), Stopped: ms})
+	p.Add(begin.Add(35*ms), begin.Add(45*ms), 30*ms) // from 10 to 40 ms
+	p.Add(begin.Add(60*ms), begin.Add(70*ms), 0)
+	p.Add(begin.Add(time.Hour), begin.Add(time.Hour+ms), ms)
 	var e Evidence
 	e.Add(transaction(call(web, 100*ms)), true)
 	e.Add(transaction(call(web, 20*ms)), false)

@@ -125,6 +125,7 @@ const (
 
 var kindOf = map[jfr.Wait]Kind{
 	jfr.Running: Computes, jfr.Monitor: Locked, jfr.Sleeping: Sleeps, jfr.Parked: Parks, jfr.Notification: Notified, jfr.IO: DoesIO,
+	jfr.UnknownWait: Stopped,
 }
 
 // Explain returns the cause at the end of a path. paused is the mean time by which slow calls were stopped longer
@@ -168,7 +169,7 @@ func (c *Cause) Describe() {
 	name := c.Class + "." + c.Method
 	switch c.Kind {
 	case Stopped:
-		c.Text = "the JVM stopped all threads, most likely to collect garbage"
+		c.Text = fmt.Sprintf("the JVM stops threads, most likely to collect garbage, during %s", name)
 	case Divided:
 		c.Text = fmt.Sprintf("several callees of %s take longer, and none accounts for most of it", name)
 	case Moved:

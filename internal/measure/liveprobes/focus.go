@@ -7,6 +7,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/measure/calltree"
+	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/weave/probes"
 )
 
@@ -73,10 +74,10 @@ func (w *Probes) keepUnfocused(p *plan) {
 	}
 }
 
-// Narrow restricts the methods below the roots of traces to those of a path, and to what the open methods call, up
-// to a number of levels. Hooks of other methods are switched off. It returns how many hooks are new, and how many
-// are on.
-func (w *Probes) Narrow(ctx context.Context, path, open []classfile.MethodRef, depth int) (woven, on int, err error) {
+// Narrow applies a set, and restricts the methods below the roots of its traces to those of a path, and to what the open
+// methods call, up to a number of levels. Hooks of other methods are switched off. It returns how many hooks are
+// new, and how many are on.
+func (w *Probes) Narrow(ctx context.Context, set *probeset.Set, path, open []classfile.MethodRef, depth int) (woven, on int, err error) {
 	f := &focus{path: make(map[classfile.MethodRef]bool), open: make(map[classfile.MethodRef]bool), depth: depth}
 	for _, m := range path {
 		f.path[m] = true
@@ -87,7 +88,7 @@ func (w *Probes) Narrow(ctx context.Context, path, open []classfile.MethodRef, d
 	w.lock.Lock()
 	w.focus = f
 	w.lock.Unlock()
-	report, err := w.Apply(ctx, w.Set())
+	report, err := w.Apply(ctx, set)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -111,10 +112,12 @@ func (w *Probes) Narrow(ctx context.Context, path, open []classfile.MethodRef, d
 func (w *Probes) IsOpen(m classfile.MethodRef) bool {
 	w.lock.Lock()
 	defer w.lock.Unlock()
+	roots := slices.Clone(w.plan.tasks)
 	for _, probe := range w.plan.Probes {
-		if slices.Contains(w.plan.rootsOf(probe), m) { // the tree always has the callees of roots
-			return w.focus == nil || w.focus.open[m] || w.focus.path[m]
-		}
+		roots = append(roots, w.plan.rootsOf(probe)...)
+	}
+	if slices.Contains(roots, m) { // trees always have the callees of their roots
+		return w.focus == nil || w.focus.open[m] || w.focus.path[m]
 	}
 	return !w.plan.closed[m]
 }

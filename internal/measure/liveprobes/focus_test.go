@@ -43,7 +43,7 @@ func TestNarrow(t *testing.T) {
 		{[]classfile.MethodRef{handle, place}, []classfile.MethodRef{place}, 2, 3, []string{"shop/Audit.write", "shop/Order.note", "shop/Order.place", "shop/Pay.apply", "shop/Pay.charge", "shop/Pay.check", "shop/Pay.log"}, true},
 		{[]classfile.MethodRef{handle}, []classfile.MethodRef{handle}, 1, 0, []string{"shop/Order.<init>", "shop/Order.place", "shop/Pay.apply"}, false},
 	} {
-		woven, n, err := w.Narrow(t.Context(), step.path, step.open, step.depth)
+		woven, n, err := w.Narrow(t.Context(), w.Set(), step.path, step.open, step.depth)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -179,6 +179,7 @@ type plan struct {
 
 	projects map[string]bool              // of the roots of traces
 	closed   map[classfile.MethodRef]bool // methods of traces whose callees are not
+	tasks    []classfile.MethodRef        // methods by which the JDK runs tasks of traces
 	bodiless bool                         // they call an interface that no known class implements
 }
 

@@ -103,6 +103,7 @@ func (w *Probes) addTraces(p *plan) {
 		tree := w.mirror().Tree(roots, w.traceLimits(p, traceLevels(probe)))
 		w.addTrace(p, probe, tree, isOn)
 		if tasks := w.tasksOf(p, tree); len(tasks) > 0 && traceLevels(probe) > 1 {
+			p.tasks = append(p.tasks, tasks...)
 			w.addTrace(p, probe, w.mirror().Tree(tasks, w.traceLimits(p, traceLevels(probe)-1)), isOn)
 		}
 	}

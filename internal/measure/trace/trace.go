@@ -306,31 +306,35 @@ func (t *Transaction) gatherTags() {
 // Resolve sets names and tags. It reports whether all were known, and may be called again: names may
 // become known later than the records.
 func (t *Transaction) Resolve(names *liveprobes.Names, redact *Redactor) bool {
-	known := t.Root.resolve(names, redact, nil)
+	known := t.Root.resolve(names, redact, nil, nil)
 	for _, part := range t.Parts {
-		known = part.resolve(names, redact, nil) && known
+		known = part.resolve(names, redact, nil, nil) && known
 	}
 	t.gatherTags()
 	return known
 }
 
-// resolve sets the names of a call and of the calls below it; around are the tags of its caller.
-func (c *Call) resolve(names *liveprobes.Names, redact *Redactor, around map[string]string) bool {
+// resolve sets the names of a call and of the calls below it; around are the tags of its caller, which is nil for an
+// outermost call.
+func (c *Call) resolve(names *liveprobes.Names, redact *Redactor, caller *Call, around map[string]string) bool {
 	if !c.known {
 		c.resolveSpot(names, redact)
 	}
 	label, has := names.Labels[c.label]
 	// A label for which the agent had no room is known to have no tags.
 	has = has || c.label == 0 || c.label == arena.LabelOther
-	var tags map[string]string
-	if len(label.Tags) > 0 {
-		tags = make(map[string]string, len(label.Tags))
-	}
-	for _, tag := range label.Tags {
-		tags[tag.Name], _ = redact.Text(tag.String())
-	}
-	if has && !maps.Equal(tags, around) {
-		c.Tags = tags
+	tags := around
+	if caller == nil || caller.label != c.label { // redacting takes long
+		tags = nil
+		if len(label.Tags) > 0 {
+			tags = make(map[string]string, len(label.Tags))
+		}
+		for _, tag := range label.Tags {
+			tags[tag.Name], _ = redact.Text(tag.String())
+		}
+		if has && !maps.Equal(tags, around) {
+			c.Tags = tags
+		}
 	}
 	whole := c.known && has
 	for _, folded := range c.Folded {
@@ -344,7 +348,7 @@ func (c *Call) resolve(names *liveprobes.Names, redact *Redactor, around map[str
 		}
 	}
 	for _, child := range c.Children {
-		whole = child.resolve(names, redact, tags) && whole
+		whole = child.resolve(names, redact, c, tags) && whole
 	}
 	return whole
 }

@@ -93,6 +93,7 @@ func (p *printer) evidence(r *drill.Result) {
 
 var stateTexts = map[jfr.Wait]string{
 	jfr.Running: "runs", jfr.Monitor: "waits for a monitor", jfr.Notification: "waits in Object.wait", jfr.Parked: "is parked", jfr.Sleeping: "sleeps", jfr.IO: "waits for I/O",
+	jfr.UnknownWait: "is stopped by the JVM",
 }
 
 func stateText(s drill.State) string {
@@ -110,7 +111,8 @@ func stateText(s drill.State) string {
 func drillTable(path []drill.Level, width int) (t *table, used int) {
 	t = &table{columns: format.Columns(">SLOW", ">NORMAL", ">EXCESS", ">95 %", ">CALLS", "METHOD")}
 	row := func(c drill.Contrast, calls string) {
-		t.rows = append(t.rows, []string{format.Nanos(c.Slow), format.Nanos(c.Normal), shareText(max(0, c.Share.Part), 1), rangeText(c.Share), calls, ""})
+		c.Share.Part, c.Share.Low = max(0, c.Share.Part), max(0, c.Share.Low)
+		t.rows = append(t.rows, []string{format.Nanos(c.Slow), format.Nanos(c.Normal), shareText(c.Share.Part, 1), rangeText(c.Share), calls, ""})
 	}
 	for i := range path {
 		l := &path[i]

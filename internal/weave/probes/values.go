@@ -17,7 +17,7 @@ import (
 type Value struct {
 	Expr *expr.Expr
 	Name string // for people, such as customer.tier
-	// Few says that it has few different values: an enum, a boolean, a class.
+	// Few says that it has few different values: an enum, a boolean, a class, or a text whose name says so.
 	Few bool
 }
 
@@ -76,7 +76,8 @@ func (p *Plan) Values(m universe.Method) (values []Value) {
 			continue
 		}
 		if _, err := condition.CheckValue(parsed, p.scope(m, condition.Entry, nil)); err == nil {
-			values = append(values, Value{Expr: parsed, Name: c.name, Few: c.rank%rankOwn <= rankBoolean})
+			isFew := c.rank%rankOwn <= rankBoolean || c.rank%rankOwn == rankText && isKind(c.name)
+			values = append(values, Value{Expr: parsed, Name: c.name, Few: isFew})
 		}
 	}
 	return values
@@ -154,6 +155,15 @@ func (p *Plan) members(c, from *universe.Class, text, name string) (found []cand
 		}
 	}
 	return found[:min(len(found), mostMembers)]
+}
+
+// kinds are words in names of texts that have few different values.
+var kinds = []string{"tenant", "type", "kind", "status", "state", "tier", "category", "region", "country", "currency", "channel", "role", "mode"}
+
+// isKind reports whether a name ends with one of these words.
+func isKind(name string) bool {
+	all := words(name)
+	return len(all) > 0 && slices.Contains(kinds, all[len(all)-1])
 }
 
 var notGetters = []string{"hashCode", "toString", "<init>", "clone"}

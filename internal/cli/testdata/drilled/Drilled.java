@@ -1,10 +1,14 @@
 package drilled;
 
+import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 
 /**
  * Serves orders until its input ends. Each problem makes some of them slow: by a lock that another thread has, for one
- * tenant, by a callee three levels down, or not at all. Slow ones take far longer than everything else.
+ * tenant, by a callee three levels down, by a task on another thread, or not at all. Slow ones take far longer than everything else.
  */
 public final class Drilled {
     static final long SLOW_MILLIS = 60;
@@ -116,6 +120,39 @@ public final class Drilled {
         }
     }
 
+    /** Waits for a task on another thread, which is slow for one tenant. */
+    static final class Handing implements Shop {
+        private final ExecutorService pool = Executors.newSingleThreadExecutor(work -> {
+            Thread thread = new Thread(work, "pool");
+            thread.setDaemon(true);
+            return thread;
+        });
+
+        @Override
+        public void serve(Order order) throws Exception {
+            sink += look(order);
+            await(pool.submit(new Job(order)));
+        }
+
+        void await(Future<Long> result) throws Exception {
+            sink += result.get();
+        }
+    }
+
+    record Job(Order order) implements Callable<Long> {
+        @Override
+        public Long call() {
+            return work() + look(order);
+        }
+
+        long work() {
+            if (order.tenant().equals("globex")) {
+                pause();
+            }
+            return look(order);
+        }
+    }
+
     static final class Healthy implements Shop {
         @Override
         public void serve(Order order) {
@@ -144,6 +181,7 @@ public final class Drilled {
             case "lock" -> new Locked();
             case "deep" -> new Deep();
             case "sleep" -> new Sleepy();
+            case "task" -> new Handing();
             default -> new Healthy();
         };
         String[] tenants = {"acme", "globex", "initech", "umbrella"};
