@@ -69,6 +69,11 @@ func TestDrillLive(t *testing.T) {
 			if code != exitOK || !strings.HasPrefix(out, "healthy: no call of drilled.Drilled$Healthy.serve took longer than") {
 				t.Errorf("exit code %d: got %s; %s", code, out, stderr)
 			}
+			for condition, want := range map[string]int{"calls > 0": exitGoal, "mean > 1h": exitOK} {
+				if code, _, stderr := sonde(t, "monitor", pid, "drilled.Drilled$Healthy.serve", "--calls", "1", "--fail-if", condition); code != want {
+					t.Errorf("%s: exit code %d, want %d: %s", condition, code, want, stderr)
+				}
+			}
 			checkUndrilled(t, pid)
 		})
 	}

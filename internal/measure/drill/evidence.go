@@ -24,8 +24,9 @@ type State struct {
 	Samples int       `json:"samples"`
 	// Through is the method that most of these stacks show as called by the method itself, and In the innermost
 	// one; "" if that is the method itself.
-	Through string `json:"through,omitempty"`
-	In      string `json:"in,omitempty"`
+	Through string  `json:"through,omitempty"`
+	In      string  `json:"in,omitempty"`
+	InPart  float64 `json:"inPart,omitempty"` // part of these samples that In has
 }
 
 // A period is a time in which a thread was in the method itself, not in a callee with a hook.
@@ -155,8 +156,9 @@ func (e *Evidence) States(path []*Node) []State {
 	}
 	var states []State
 	for wait, g := range groups {
+		in := mostOften(g.in)
 		states = append(states, State{
-			Wait: wait, Samples: g.n, Share: cct.ShareOf(g.weight, all, float64(n)), Through: mostOften(g.through), In: mostOften(g.in),
+			Wait: wait, Samples: g.n, Share: cct.ShareOf(g.weight, all, float64(n)), Through: mostOften(g.through), In: in, InPart: float64(g.in[in]) / float64(g.n),
 		})
 	}
 	slices.SortFunc(states, func(a, b State) int {

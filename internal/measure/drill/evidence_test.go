@@ -8,6 +8,7 @@ import (
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
 	"github.com/sonde-jvm/sonde/internal/jvm/sampler"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/measure/trace"
 )
 
@@ -47,7 +48,7 @@ func TestStates(t *testing.T) {
 	if len(states) != 2 {
 		t.Fatalf("got %+v, want two states", states)
 	}
-	if s := states[0]; s.Wait != jfr.Parked || s.Samples != 3 || s.Share.Part != 0.75 || s.Through != "java.util.concurrent.Semaphore.acquire" || s.In != "java.util.concurrent.locks.LockSupport.park" {
+	if s := states[0]; s.Wait != jfr.Parked || s.Samples != 3 || s.Share.Part != 0.75 || s.Through != "java.util.concurrent.Semaphore.acquire" || s.In != "java.util.concurrent.locks.LockSupport.park" || s.InPart != 1 {
 		t.Errorf("got %+v, want three samples parked in Semaphore.acquire", s)
 	}
 	if s := states[1]; s.Wait != jfr.Running || s.Samples != 1 || s.In != "" {
@@ -95,7 +96,7 @@ func TestStoppedIsNoIO(t *testing.T) {
 func TestExplain(t *testing.T) {
 	tree := treeOf(append(repeated(5, func() *trace.Transaction { return transaction(call(web, ms)) }), repeated(5, func() *trace.Transaction { return transaction(call(web, 101*ms)) })...)...)
 	state := func(wait jfr.Wait, through, in string) []State {
-		return []State{{Wait: wait, Samples: 9, Through: through, In: in}}
+		return []State{{Wait: wait, Samples: 9, Through: through, In: in, InPart: 0.4}}
 	}
 	for want, test := range map[string]struct {
 		stop   Stop
@@ -103,7 +104,7 @@ func TestExplain(t *testing.T) {
 		paused time.Duration
 	}{
 		"own time of a.Shop.handle": {OwnTime, state(jfr.Running, "", ""), 0},
-		"own time of a.Shop.handle, most of it in b.C.d, called through b.C.e":             {OwnTime, state(jfr.Running, "b.C.e", "b.C.d"), 0},
+		"own time of a.Shop.handle, most often in b.C.d, called through b.C.e":             {OwnTime, state(jfr.Running, "b.C.e", "b.C.d"), 0},
 		"own time of a.Shop.handle; no sample shows what it does":                          {OwnTime, nil, 0},
 		"a.Shop.handle waits for a lock":                                                   {OwnTime, state(jfr.Monitor, "", ""), 0},
 		"a.Shop.handle sleeps in java.lang.Thread.sleep":                                   {OwnTime, state(jfr.Sleeping, "java.lang.Thread.sleep", "java.lang.Thread.sleep0"), 0},
@@ -161,7 +162,14 @@ func TestSummary(t *testing.T) {
 	if got, want := r.Summary()[0], "healthy: no call of a.Shop.pay took longer than 200 ms in 60.0 s; the slowest of 2 calls took 30.0 ms, the mean is 20.0 ms"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
+	r.Cause = &Cause{Kind: Unsampled, Class: "a.Db", Method: "read", Share: 0.2}
+	r.Cause.Describe()
+	share := func(part float64) Contrast { return Contrast{Share: cct.Share{Part: part}} }
+	r.Path = []Level{{Class: "a.Shop", Method: "pay", Contrast: share(1)}, {Class: "a.Book", Method: "add", Contrast: share(0.7)}, {Class: "a.Db", Method: "read", Contrast: share(0.2)}}
 	r.Slow.Add(500 * ms)
+	if got, want := r.Summary()[2], "a.Book.add accounts for 70 % of the excess; below it, no method has most of that"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
 	if got, want := r.Summary()[0], "1 of 3 calls of a.Shop.pay took longer than 200 ms: 500 ms on average, the others 20.0 ms"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -179,7 +179,11 @@ func (c *Cause) Describe() {
 	case Unsampled:
 		c.Text = fmt.Sprintf("own time of %s; no sample shows what it does", name)
 	case Computes:
-		c.Text = "own time of " + name + c.place(", most of it in ")
+		often := ", most often in "
+		if len(c.States) > 0 && c.States[0].InPart >= mostOfIt {
+			often = ", most of it in "
+		}
+		c.Text = "own time of " + name + c.place(often)
 	case Locked:
 		c.Text = name + " waits for a lock" + c.place(" in ") + c.lock()
 	case Sleeps:
@@ -244,7 +248,10 @@ func (r *Result) Summary() (lines []string) {
 	}
 	lines = append(lines, text)
 	if r.Cause != nil {
-		lines = append(lines, fmt.Sprintf("cause: %s (%s of the excess)", r.Cause.Text, format.Percent(r.Cause.Share)))
+		lines = append(lines, fmt.Sprintf("cause: %s (%s of the excess)", r.Cause.Text, format.Percent(max(0, r.Cause.Share))))
+	}
+	if l := r.fork(); l != nil {
+		lines = append(lines, fmt.Sprintf("%s accounts for %s of the excess; below it, no method has most of that", l.Name(), format.Percent(l.Share.Part)))
 	}
 	if caller, callee := r.repeated(); callee != nil {
 		lines = append(lines, fmt.Sprintf("%s calls %s %s times in a slow call, %s times in a normal one", caller.Name(), callee.Name(), timesText(callee.SlowCalls), timesText(callee.NormalCalls)))
@@ -255,15 +262,31 @@ func (r *Result) Summary() (lines []string) {
 	return lines
 }
 
-// manyTimes is how often a method must be called by its caller, and how many times as often as in normal calls, so that
-// it is the number of calls that makes slow calls slow.
-const manyTimes = 5
+// fork returns the last method of the path that has most of the excess, if the cause has not; nil if there is none.
+func (r *Result) fork() (last *Level) {
+	if r.Cause == nil || r.Cause.Share >= mostOfIt {
+		return nil
+	}
+	for i := range r.Path {
+		if i > 0 && r.Path[i].Share.Part >= mostOfIt {
+			last = &r.Path[i]
+		}
+	}
+	return last
+}
+
+// manyTimes is how often a method must be called by its caller, and moreOften how many times as often as in normal calls, so
+// that it is the number of calls that makes slow calls slow.
+const (
+	manyTimes = 5
+	moreOften = 3
+)
 
 // repeated returns the first method of the path that slow calls call much more often than normal ones; nil if none is.
 func (r *Result) repeated() (caller, callee *Level) {
 	for i := 1; i < len(r.Path); i++ {
 		caller, callee = &r.Path[i-1], &r.Path[i]
-		if callee.SlowCalls >= manyTimes*caller.SlowCalls && callee.SlowCalls >= manyTimes*callee.NormalCalls {
+		if callee.SlowCalls >= manyTimes*caller.SlowCalls && callee.SlowCalls >= moreOften*callee.NormalCalls {
 			return caller, callee
 		}
 	}

@@ -28,8 +28,8 @@ func Drill() *drill.Result {
 		Cause: &drill.Cause{
 			Kind: drill.Locked, Class: "shop.Archive", Method: "add", Share: 0.87,
 			States: []drill.State{
-				{Wait: jfr.Monitor, Share: cct.Share{Part: 0.9, Low: 0.8, High: 0.95}, Samples: 118, Through: "shop.Archive.add", In: "shop.Archive.add"},
-				{Wait: jfr.Running, Share: cct.Share{Part: 0.08, Low: 0.02, High: 0.15}, Samples: 9, In: "java.util.HashMap.get"},
+				{Wait: jfr.Monitor, Share: cct.Share{Part: 0.9, Low: 0.8, High: 0.95}, Samples: 118, Through: "shop.Archive.add", In: "shop.Archive.add", InPart: 1},
+				{Wait: jfr.Running, Share: cct.Share{Part: 0.08, Low: 0.02, High: 0.15}, Samples: 9, In: "java.util.HashMap.get", InPart: 0.33},
 				{Wait: jfr.IO, Share: cct.Share{Part: 0.02, High: 0.05}, Samples: 1},
 			},
 			Lock: &drill.Lock{Class: "shop.Archive", Holder: "archiver", In: "shop.Archiver.run", Holding: []string{"java.io.FileOutputStream.write", "shop.Archiver.run"}, Seen: 3},

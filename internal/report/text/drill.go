@@ -67,7 +67,7 @@ func (p *printer) evidence(r *drill.Result) {
 	p.heading("Evidence")
 	for _, s := range r.Cause.States {
 		if s.Share.Part >= leastSibling {
-			p.say("in slow calls it %s for %s of its own time (%s)", stateText(s), rangedShare(s.Share), format.Count(s.Samples, "sample", "samples"))
+			p.say("in slow calls it %s for %s of its own time (%s)%s", stateText(s), rangedShare(s.Share), format.Count(s.Samples, "sample", "samples"), placeText(s))
 		}
 	}
 	if l := r.Cause.Lock; l != nil {
@@ -101,10 +101,15 @@ func stateText(s drill.State) string {
 	if !is {
 		text = "waits"
 	}
-	if s.In != "" {
-		text += " in " + s.In
+	return text
+}
+
+// placeText says in which method that is most often.
+func placeText(s drill.State) string {
+	if s.In == "" {
+		return ""
 	}
-	return format.Printable(text)
+	return format.Printable(fmt.Sprintf(", %s of these in %s", shareText(s.InPart, 1), s.In))
 }
 
 // drillTable returns the figures of a path, without names, and where the names begin.
