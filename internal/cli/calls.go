@@ -121,7 +121,8 @@ const madeBy = " < "
 // keyOf returns the key of a row, and its name for people; "" for a row of no call.
 func (c *callRules) keyOf(row *results.Row, by string) (key monitor.Key, name string) {
 	category := c.Of(row.Probe)
-	if len(row.Label.Tags) == 0 && !row.Label.Other && !row.Label.Unknown && row.Calls == 0 {
+	// Calls without a label found no room, and so have no time, or began while labels were read.
+	if len(row.Label.Tags) == 0 && !row.Label.Other && !row.Label.Unknown && row.Totals.Untimed == 0 {
 		return key, ""
 	}
 	key = monitor.Key{Category: category.Name, Direction: category.Direction.String()}

@@ -42,7 +42,7 @@ func callsSample(t *testing.T, by string) (*liveTable, *monitorTable) {
 	b.first = monitor.Start(0)
 	b.last = &monitor.Reading{At: int64(2 * time.Second), Methods: map[uint32]*arena.Totals{
 		1: totals(10, 6_000_000, 1), 2: totals(10, 2_000_000, 0), 3: totals(20, 1_000_000, 0), 4: totals(20, 1_000_000, 0),
-		5: totals(2, 4_000_000, 0), 6: totals(1, 1000, 0), 7: {}, 8: totals(1, 500, 0),
+		5: totals(2, 4_000_000, 0), 6: totals(1, 1000, 0), 7: {Calls: 3}, 8: totals(1, 500, 0),
 	}}
 	table := &monitorTable{from: b.first, to: b.last, elapsed: 2 * time.Second}
 	b.group(table)
