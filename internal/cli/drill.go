@@ -278,15 +278,16 @@ func (r *drillRun) findEntries(ctx context.Context) error {
 		packages = own.Guess(jvm)
 	}
 	r.screen.say("%s", format.Printable(packages.String()))
-	s, err := startSampler(ctx, r.pid, mostSampling)
-	if err != nil {
-		return err
+	if r.startSampling(ctx, sampler.Kernel, mostSampling) != nil {
+		if err := r.startSampling(ctx, sampler.ThreadDumps, dumpSampling); err != nil {
+			return err
+		}
 	}
-	defer func() { _ = s.Close(ctx) }()
+	defer r.stopSampling(ctx)
 	if err := process.Pause(ctx, entrySampling); err != nil {
 		return err
 	}
-	batch, err := s.Poll(ctx)
+	batch, err := r.samples.Poll(ctx)
 	if err != nil {
 		return err
 	}
@@ -344,11 +345,16 @@ func (r *drillRun) readValues(ctx context.Context) {
 
 // search goes from the method down to the cause, and returns why it ended.
 func (r *drillRun) search(ctx context.Context) ending {
-	r.startSampling(ctx)
+	_ = r.startSampling(ctx, sampler.Kernel, min(max(r.slowerThan/samplesPerCall, leastSampling), mostSampling))
 	if ended := r.collect(ctx, r.isEnoughToBegin); ended != endedEnough {
 		return ended
 	}
 	r.chooseRoot(ctx)
+	if r.samples == nil { // thread dumps stop the program: they are for slow ones only
+		if err := r.startSampling(ctx, sampler.ThreadDumps, dumpSampling); err != nil {
+			r.remark("what threads do in slow calls is not known: " + format.OneLine(err))
+		}
+	}
 	for {
 		choice := r.tree.Choose(r.path, r.isOpen, r.isWait)
 		r.keepLevels(choice)
@@ -714,26 +720,17 @@ func (r *drillRun) keepBudget(ctx context.Context) ending {
 	return notEnded
 }
 
-// startSampling begins to sample what threads do in slow calls.
-func (r *drillRun) startSampling(ctx context.Context) {
-	s, err := startSampler(ctx, r.pid, min(max(r.slowerThan/samplesPerCall, leastSampling), mostSampling))
+// startSampling begins to sample what threads do, whether they run or wait.
+func (r *drillRun) startSampling(ctx context.Context, source sampler.Source, period time.Duration) error {
+	s, err := sampler.Start(ctx, r.pid, sampler.Options{Source: source, Waiting: true, Period: period})
 	if err != nil {
-		r.remark("what threads do in slow calls is not known: " + format.OneLine(err))
-		return
+		return err
 	}
-	r.samples, r.sampled = s, s.Source().String()
-	if limits := s.Source().Limits(); limits != "" {
+	r.samples, r.sampled = s, source.String()
+	if limits := source.Limits(); limits != "" {
 		r.sampled += ", " + limits
 	}
-}
-
-// startSampler samples running and waiting threads: by the kernel, or where that is not allowed by thread dumps.
-func startSampler(ctx context.Context, pid int, period time.Duration) (*sampler.Sampler, error) {
-	s, err := sampler.Start(ctx, pid, sampler.Options{Source: sampler.Kernel, Waiting: true, Period: period})
-	if err != nil {
-		return sampler.Start(ctx, pid, sampler.Options{Source: sampler.ThreadDumps, Waiting: true, Period: dumpSampling})
-	}
-	return s, nil
+	return nil
 }
 
 func (r *drillRun) stopSampling(ctx context.Context) {
