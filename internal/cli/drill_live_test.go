@@ -48,8 +48,8 @@ func TestDrillLive(t *testing.T) {
 				if found.Cause == nil || found.Cause.Kind != test.kind || found.Ended != string(endedCause) || !found.Removed {
 					t.Fatalf("got %s, cause %+v, removed %t, want %s; %s", found.Ended, found.Cause, found.Removed, test.kind, stderr)
 				}
-				if last := found.Path[len(found.Path)-1]; last.Own.Share.Part < 0.8 || last.Own.Share.Part > 1.2 {
-					t.Errorf("the share of the cause: got %v, want about 1", last.Own.Share)
+				if last := found.Path[len(found.Path)-1]; last.Own.Share.Part < 0.5 {
+					t.Errorf("the share of the cause: got %v, want most of it", last.Own.Share)
 				}
 				if found.Cause.Kind == drill.Locked {
 					if l := found.Cause.Lock; l == nil || l.Class != "drilled.Drilled$Ledger" || l.Holder != "closing" {

@@ -59,7 +59,7 @@ func TestCommandsThatTakeJVMs(t *testing.T) {
 			}
 		}
 	}
-	if got, want := strings.Join(with, " "), "hot walk drill profile trace count monitor find callees observe apply save doctor status attach undo report"; got != want {
+	if got, want := strings.Join(with, " "), "calls hot walk drill profile trace count monitor find callees observe apply save doctor status attach undo report"; got != want {
 		t.Errorf("commands that take a JVM: got %s, want %s; the others are %s", got, want, without)
 	}
 }

@@ -51,7 +51,7 @@ func TestWrongOptions(t *testing.T) {
 		{"trace", `{"methods":["a.b"],"when":"$1 >"}`, "--when"},
 		{"profile", `{"root":["a.b"],"timing":"exact","budget":"1%"}`, "--budget needs --timing auto"},
 		{"profile", `{}`, "--root"},
-		{"walk", `{"until":["a b"]}`, "is not a package"},
+		{"walk", `{"until":["a b"]}`, "must be a package"},
 		{"hot", `{"sampler":"gut"}`, "--sampler"},
 		{"observe", `{"duration":"1h30m"}`, "--duration"},
 		{"callees", `{"methods":["a.b"],"hooks":5}`, "--hooks needs --watch"},
