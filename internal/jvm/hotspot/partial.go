@@ -73,8 +73,11 @@ func (w *walk) nativeEpilogue(b *blob, code []byte) frameState {
 	if w.fp() == w.sp()+b.frame-16 {
 		return completeFrame
 	}
-	if pc, _ := w.word(w.sp()); w.isCaller(pc, w.sp()+8, w.fp(), nil) {
+	switch pc, _ := w.word(w.sp()); {
+	case w.isCaller(pc, w.sp()+8, w.fp(), nil):
 		return noFrame
+	case w.isUnsure(pc): // it may have called the method: then the next frame is that of its caller
+		return unknownFrame
 	}
 	return completeFrame
 }

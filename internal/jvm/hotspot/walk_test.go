@@ -226,6 +226,7 @@ func TestStaleFrames(t *testing.T) {
 	const monitorEnter = "C1 Runtime monitorenter_blob"
 	p := newProgram(amd64)
 	enter := p.place(piece{name: monitorEnter, frame: 40, code: make([]byte, 64)})
+	native := p.place(piece{name: "native nmethod", frame: 4, method: p.leaf, code: slices.Repeat([]byte{0x90}, 64)})
 	// outer calls the stub where it called leaf.
 	direct := binary.LittleEndian.AppendUint32([]byte{0xe8}, uint32(enter-(p.outerCode+callInOuter)))
 	copy(p.slab[p.outerCode+callInOuter-5-base:], direct)
@@ -266,6 +267,15 @@ func TestStaleFrames(t *testing.T) {
 			th.set(amd64.fp, fp)
 			return th
 		}, allFrames[1:], Complete},
+		{"in a native method without its frame, called by code that is not known", func() *thread {
+			th := newThread(t, p, amd64)
+			th.interpreted(p.main)
+			th.compiled(6, p.heap+heapSize-64)
+			th.sp -= 8
+			th.words[th.sp] = th.get(amd64.pc)
+			th.set(amd64.pc, native+16)
+			return th
+		}, []string{"App.leaf:0 native"}, UnknownCode},
 		{"that lead to other words", func() *thread {
 			th := newThread(t, p, amd64)
 			th.set(amd64.pc, 0x4444) // what is left of a call of native code
