@@ -134,7 +134,7 @@ func (p *partsProgram) compare(result *cct.Profile, before, after partTimes) {
 		if off := 2 * time.Uncertainty() / root.Total.Nanos; math.Abs(is-want) > off {
 			t.Errorf("%q has %.1f %% of the time, the program says %.1f %%, and ± is %.1f %%", part.name, 100*is, 100*want, 50*off)
 		}
-		if part.wait != "" && (len(waits) == 0 || waits[0].For != part.wait || waits[0].Time.Nanos < 0.5*time.Nanos) {
+		if part.wait != "" && (len(waits) == 0 || waits[0].For != part.wait || waits[0].Time.High < 0.5*time.Nanos) { // few samples on a busy machine
 			t.Errorf("%s waits %v of %v, want mostly for %s", part.name, waits, time, part.wait)
 		}
 	}
