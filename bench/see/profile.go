@@ -134,7 +134,7 @@ func compare(sonde, async *tally) (rows []row) {
 	for method := range methods {
 		r := row{method: method, sonde: sonde.share(method), async: async.share(method)}
 		pooled := (r.sonde*sonde.count() + r.async*async.count()) / (sonde.count() + async.count())
-		r.uncertainty = simultaneous * math.Sqrt(pooled*(1-pooled)*(1/sonde.count()+1/async.count()))
+		r.uncertainty = simultaneous * math.Sqrt(max(0, pooled*(1-pooled)*(1/sonde.count()+1/async.count())))
 		r.isWithinError = math.Abs(r.sonde-r.async) <= r.uncertainty
 		rows = append(rows, r)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os/exec"
 	"slices"
 	"strconv"
@@ -104,13 +105,16 @@ const treeLength = 20 * time.Second
 // read sums up the times of methods.
 func (t *tree) read(p *cct.Profile) (self, total *tally) {
 	self, total = &tally{methods: map[string]float64{}}, &tally{methods: map[string]float64{}}
-	var samples float64
+	var largest *cct.Node // by self time, of those known from stacks
 	on := map[int]bool{}
-	var add func(n *cct.Node, depth int)
-	add = func(n *cct.Node, depth int) {
+	var add func(n *cct.Node, depth int, caller string)
+	add = func(n *cct.Node, depth int, caller string) {
+		name := caller
 		if n.Method >= 0 {
 			m := p.Methods[n.Method]
-			name := javaFrame(m.Class + "." + m.Name + m.Descriptor).name
+			if m.Descriptor != "" { // other code counts for the Java method that calls it
+				name = javaFrame(m.Class + "." + m.Name + m.Descriptor).name
+			}
 			t.nodes++
 			t.depth = max(t.depth, depth)
 			self.methods[name] += n.Self.Nanos
@@ -120,26 +124,30 @@ func (t *tree) read(p *cct.Profile) (self, total *tally) {
 			} else {
 				t.hooked += n.Self.Nanos
 			}
-			for _, l := range n.Lines {
-				samples += float64(l.Samples)
+			if (n.Sampled || n.Split) && (largest == nil || n.Self.Nanos > largest.Self.Nanos) {
+				largest = n
 			}
-			if !on[n.Method] {
+			if !on[n.Method] && m.Descriptor != "" {
 				total.methods[name] += n.Total.Nanos
 				on[n.Method] = true
 				defer delete(on, n.Method)
 			}
 		}
 		for _, c := range n.Children {
-			add(c, depth+1)
+			add(c, depth+1, name)
 		}
 	}
-	add(p.Merged, 0)
+	add(p.Merged, 0, "")
 	t.methods = len(self.methods)
 	t.hooked, t.sampled = t.hooked/max(self.whole, 1), t.sampled/max(self.whole, 1)
 	total.whole = self.whole
-	if samples > 0 { // as if each sample had the same weight
-		self.squares = self.whole * self.whole / samples
-		total.squares = self.squares
+	if largest != nil { // its interval, at 95 %, says how many samples of equal weight there are
+		const z = 1.96
+		part, half := largest.Self.Nanos/self.whole, (largest.Self.High-largest.Self.Low)/2/self.whole
+		if samples := z * z * part * (1 - part) / (half * half); samples > 0 && !math.IsInf(samples, 0) {
+			self.squares = self.whole * self.whole / samples
+			total.squares = self.squares
+		}
 	}
 	return self, total
 }
