@@ -124,10 +124,8 @@ func (c *drillCommand) check(args []string, _ func(string) bool) error {
 	if c.slowerThan == 0 {
 		return usage("--slower-than is missing: it says which calls are slow, such as --slower-than 200ms")
 	}
-	for _, name := range c.own {
-		if !isPackage(name) {
-			return usage("--own %q is not a package, such as com.acme.web", name)
-		}
+	if err := checkPackages("own", c.own); err != nil {
+		return err
 	}
 	return checkOutputs(c.outputs, report.Drills.Check)
 }
@@ -237,7 +235,7 @@ func (c *drillCommand) run(ctx context.Context) error {
 		return err
 	}
 	if why := r.recovery.Disturbed(); why != "" && ctx.Err() == nil {
-		return r.abandon(ctx, fmt.Errorf("nothing was compared, because calls would be slow by Sonde alone: %v; --settle waits longer for that, --no-settle compares them as they are", r.recovery))
+		return r.abandon(ctx, fmt.Errorf("nothing was compared, because Sonde's changes still slow the program (%v): --settle waits longer, --no-settle compares at once", r.recovery))
 	}
 	s := r.session
 	defer func() { _ = s.Release() }()

@@ -110,10 +110,8 @@ func (c *traceCommand) check(args []string, _ func(string) bool) (err error) {
 	case !c.isShowable():
 		return usage("--show %q: must be a number from 1 on, slowest, all or none", c.show)
 	}
-	for _, name := range c.own {
-		if !isPackage(name) {
-			return usage("--own %q: must be a package, such as com.acme.web", name)
-		}
+	if err := checkPackages("own", c.own); err != nil {
+		return err
 	}
 	if c.wanted, err = c.want(); err != nil {
 		return err

@@ -82,13 +82,21 @@ func (c *walkCommand) check(args []string, given func(string) bool) (err error) 
 		return usage("--duration must be at least as long as --sampling, which is %v", c.Sampling)
 	}
 	for flag, names := range map[string][]string{"until": c.Until, "own": c.Own} {
-		for _, name := range names {
-			if !isPackage(name) {
-				return usage("--%s %q: must be a package, such as com.acme.web", flag, name)
-			}
+		if err := checkPackages(flag, names); err != nil {
+			return err
 		}
 	}
 	return checkOutputs(c.outputs, report.RootCauses.Check)
+}
+
+// checkPackages reports the first value of a flag that is no package.
+func checkPackages(flag string, names []string) error {
+	for _, name := range names {
+		if !isPackage(name) {
+			return usage("--%s %q: must be a package, such as com.acme.web", flag, name)
+		}
+	}
+	return nil
 }
 
 // isPackage reports whether a text can be a package or the beginning of one, with or

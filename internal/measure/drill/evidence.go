@@ -301,25 +301,11 @@ func (p *Pauses) Add(from, to time.Time, stopped time.Duration) {
 
 // In returns for how long a transaction was stopped.
 func (p Pauses) In(tx *trace.Transaction) (stopped time.Duration) {
-	end := tx.Begin.Add(tx.Root.Measured)
 	for _, one := range p {
-		stopped += max(0, earlier(one.To, end).Sub(later(one.From, tx.Begin)))
+		from, to := max(0, one.From.Sub(tx.Begin)), min(tx.Root.Measured, one.To.Sub(tx.Begin))
+		stopped += max(0, to-from)
 	}
 	return stopped
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
-
-func earlier(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
 }
 
 // Locks counts what threads wait for in thread dumps.
