@@ -25,7 +25,9 @@ func TestParts(t *testing.T) {
 			}
 			t.Run(fmt.Sprintf("jdk%d %s", jdk.Major, timing), func(t *testing.T) {
 				t.Parallel()
-				p := &partsProgram{t, jvmtest.Start(t, jdk, jvmtest.Launch{Args: []string{"-cp", classes, "Parts"}})}
+				// Without all positions, compiled code that reads the clock counts for the next inlined method.
+				p := &partsProgram{t, jvmtest.Start(t, jdk, jvmtest.Launch{
+					Args: []string{"-XX:+UnlockDiagnosticVMOptions", "-XX:+DebugNonSafepoints", "-cp", classes, "Parts"}})}
 				p.after(20) // so that its code is compiled
 				ctx, cancel := context.WithTimeout(t.Context(), jvmtest.RunLimit)
 				started, ended := make(chan struct{}), make(chan struct{})

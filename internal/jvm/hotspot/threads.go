@@ -87,6 +87,16 @@ func (w *Walker) thread(address uint64) (Thread, record) {
 	return t, r
 }
 
+// Reread reads a thread again; false if it has ended.
+func (w *Walker) Reread(t *Thread) bool {
+	now, r := w.thread(t.address)
+	if r == nil || now.ID != t.ID {
+		return false
+	}
+	*t = now
+	return true
+}
+
 // A described is what is known of a thread's object.
 type described struct {
 	thread int    // its number
@@ -336,7 +346,7 @@ func (o *objects) text(object uint64) string {
 }
 
 // WalkWaiting returns the frames of a thread that is not in Java code, such as one that waits, from
-// its innermost Java method on. The caller must know that the thread has not run since Threads.
+// its innermost Java method on. The caller must know that the thread has not run since it was read.
 func (w *Walker) WalkWaiting(t *Thread) ([]jfr.Frame, End) {
 	a := t.anchor
 	if a.sp < 8 {

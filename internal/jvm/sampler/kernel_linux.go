@@ -223,17 +223,15 @@ func (k *kernelSamples) sample(s *perfevents.Sample) (jfr.Sample, bool) {
 	return jfr.Sample{At: k.boot.Add(s.At), Source: jfr.CPUTime, Period: s.Period, State: StateRunnable, Thread: thread, Stack: stack}, true
 }
 
-// waits returns a sample of each Java thread that waits, and has not run while it was looked at.
+// waits returns a sample of each Java thread that waits.
 func (k *kernelSamples) waits(now time.Time) (found []jfr.Sample) {
-	before := k.threads.clock.read()
 	for _, t := range k.threads.list(now) {
 		thread := k.threads.named(&t)
-		if thread.IsSondes() || k.threads.runs(&t) {
+		if thread.IsSondes() {
 			continue
 		}
-		frames, end := k.walker.WalkWaiting(&t)
-		ran, ok := before[int64(t.ID)]
-		if len(frames) == 0 || !ok || k.threads.ran(&t) != ran {
+		frames, end := k.waitOf(&t)
+		if len(frames) == 0 {
 			continue
 		}
 		stack := &jfr.Stack{Frames: frames, Truncated: end == hotspot.TooDeep || end == hotspot.InHeap, Broken: end == hotspot.UnknownCode}
@@ -260,6 +258,23 @@ func (k *kernelSamples) waits(now time.Time) (found []jfr.Sample) {
 		found = append(found, sample)
 	}
 	return found
+}
+
+// waitOf returns the stack of a thread that waits, without frames if it does not. A stack counts only
+// if the thread has not run while it was read. If it has, it is looked at again: to leave it out
+// would make short waits rarer than they are.
+func (k *kernelSamples) waitOf(t *hotspot.Thread) (frames []jfr.Frame, end hotspot.End) {
+	for range 3 {
+		ran := k.threads.ran(t)
+		if ran < 0 || k.threads.runs(t) || !k.walker.Reread(t) {
+			break
+		}
+		frames, end = k.walker.WalkWaiting(t)
+		if k.threads.ran(t) == ran {
+			return frames, end
+		}
+	}
+	return nil, hotspot.UnknownCode
 }
 
 // isCarried reports whether a stack is that of a virtual thread, on the stack of another.
