@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sonde-jvm/sonde/agent"
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/jvm/cost"
 	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
@@ -137,13 +138,14 @@ func (p *Pace) poll(ctx context.Context) (found []paceSample) {
 	return found
 }
 
-// kindOf returns how the Java code of a sample ran; UnknownKind if it has none.
+// kindOf returns how the Java code of a sample ran; UnknownKind if it has none. Hooks do not count: they are
+// called often, and so are compiled long before the methods that call them.
 func kindOf(s jfr.Sample) jfr.FrameKind {
 	if s.Stack == nil || s.Thread == nil || s.Thread.Kind() != jfr.ProgramThread {
 		return jfr.UnknownKind
 	}
 	for _, f := range s.Stack.Frames {
-		if f.IsJava() && f.Kind != jfr.Inlined && f.Kind != jfr.Native {
+		if f.IsJava() && f.Kind != jfr.Inlined && f.Kind != jfr.Native && !agent.IsHookClass(f.Method.Class) {
 			return f.Kind
 		}
 	}

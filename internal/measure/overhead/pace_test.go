@@ -50,6 +50,7 @@ func TestPace(t *testing.T) {
 
 func TestKindOfSample(t *testing.T) {
 	frame := func(kind jfr.FrameKind) jfr.Frame { return jfr.Frame{Kind: kind, Method: &jfr.Method{Class: "a"}} }
+	hook := jfr.Frame{Kind: jfr.C2, Method: &jfr.Method{Class: "java/lang/SondeHooksTree"}}
 	program, gc := &jfr.Thread{Name: "main"}, &jfr.Thread{Name: "GC Thread#0"}
 	for _, tt := range []struct {
 		thread *jfr.Thread
@@ -58,6 +59,7 @@ func TestKindOfSample(t *testing.T) {
 	}{
 		{program, []jfr.Frame{frame(jfr.Inlined), frame(jfr.Inlined), frame(jfr.C1), frame(jfr.C2)}, jfr.C1},
 		{program, []jfr.Frame{frame(jfr.Library), frame(jfr.Native), frame(jfr.Interpreted)}, jfr.Interpreted},
+		{program, []jfr.Frame{frame(jfr.Native), hook, frame(jfr.Interpreted)}, jfr.Interpreted},
 		{program, []jfr.Frame{frame(jfr.VM)}, jfr.UnknownKind},
 		{program, nil, jfr.UnknownKind},
 		{gc, []jfr.Frame{frame(jfr.C2)}, jfr.UnknownKind},
