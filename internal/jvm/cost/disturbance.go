@@ -54,14 +54,14 @@ func (d *Disturbance) String() string {
 	return text + "; work lost going in: " + d.GoingIn.String() + ", coming out: " + d.ComingOut.String()
 }
 
-// Disturbed says that times are of a program that hooks have made slower; "" if they have not, or if
-// that is not known.
+// Disturbed says that times are of a program that hooks have probably made slower; "" if they have not, or
+// if that is not known.
 func (d *Disturbance) Disturbed() string {
-	if d == nil || d.Speed == nil || d.Speed.High >= undisturbed {
+	if d == nil || d.Speed == nil || d.Speed.Value >= undisturbed {
 		return ""
 	}
-	return fmt.Sprintf("DISTURBED: these times are of a program that had about %s %% of its former speed: hooks took about %s %% of its time; use fewer of them, or time fewer calls",
-		percent(d.Speed.Value), percent(d.Hooks.Value))
+	return fmt.Sprintf("DISTURBED: these times are of a program that had about %s %% of its former speed (%s to %s %%): hooks took about %s %% of its time; use fewer of them, or time fewer calls",
+		percent(d.Speed.Value), percent(d.Speed.Low), percent(d.Speed.High), percent(d.Hooks.Value))
 }
 
 // undisturbed is the speed from which on times are those of the program without hooks, and mostHooks
@@ -74,7 +74,7 @@ const (
 // MostlyHooks says that times, although the cost of hooks is subtracted from them, are small
 // differences of large numbers; "" if they are not, or if that is not known.
 func (d *Disturbance) MostlyHooks() string {
-	if d == nil || d.Speed == nil || d.Speed.High >= mostHooks {
+	if d == nil || d.Speed == nil || d.Speed.Value >= mostHooks {
 		return ""
 	}
 	return fmt.Sprintf("DISTURBED: hooks took about %s %% of the program's time; their cost is subtracted, but little remains, so times are rough: --timing auto or --timing stacks is truer",
