@@ -235,9 +235,9 @@ func (c *profileCommand) run(ctx context.Context) error {
 
 func (c *profileCommand) measure(ctx context.Context, jvm *process.JVM) error {
 	defer ignoreBrokenPipe()()
-	c.PID = jvm.PID
+	c.PID, c.NeedsHooks = jvm.PID, c.hooks || c.Calls > 0
 	if c.settle.isUsed() {
-		c.Settle, c.Spare = c.settle.limit, !c.hooks && c.Calls == 0
+		c.Settle, c.Spare = c.settle.limit, !c.NeedsHooks
 	}
 	// A program that is started writes to the terminal as well.
 	view := &profileView{profileCommand: c, progressView: newBulletin(c.streams, c.start || c.json), began: time.Now()}

@@ -72,7 +72,7 @@ func (s streams) acceptLoss(ctx context.Context, pid int, settle *settleFlags) e
 		return nil // the client has asked
 	}
 	jvm, err := inspect(pid)
-	if err != nil {
+	if err != nil || jvm.Agents.Answer == process.No {
 		return nil //nolint:nilerr // the command reports it
 	}
 	text := lossText(jvm)

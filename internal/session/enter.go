@@ -24,8 +24,10 @@ const helloLimit = 20 * time.Second
 // otherwise the agent is loaded by attaching.
 func (s *Session) enter(ctx context.Context) error {
 	if version, err := jdk.ParseVersion(s.jvm.Version); err == nil && !jdk.Hooks(version) {
-		return fmt.Errorf("process %d runs JDK %s, and hooks need JDK 8, or 11 or later: start it with one of these, or weave its jars with sonde instrument",
-			s.jvm.PID, s.jvm.Version)
+		return &NoHooksError{
+			PID: s.jvm.PID, Why: fmt.Sprintf("it runs JDK %s, and hooks need JDK 8, or 11 or later", s.jvm.Version),
+			Remedy: "start it with one of these, or weave its jars with sonde instrument",
+		}
 	}
 	standby := process.Local.Waits(s.jvm)
 	var target *attach.Conn
@@ -83,6 +85,34 @@ func (s *Session) enter(ctx context.Context) error {
 		return target.LoadAgent(ctx, jar.Path, path)
 	}
 	return s.meet(ctx, door, listener.Socket != "", load)
+}
+
+// A NoHooksError is the error of a JVM that no agent can enter, so that its methods get no hooks.
+type NoHooksError struct {
+	PID         int
+	Why, Remedy string
+	Cause       error // nil if there is none
+}
+
+func (e *NoHooksError) Error() string {
+	return fmt.Sprintf("process %d: no method can get a hook, because %s: %s; sonde hot, walk, drill and profile --timing stacks work without hooks, by samples", e.PID, e.Why, e.Remedy)
+}
+
+func (e *NoHooksError) Unwrap() error { return e.Cause }
+
+// noHooks returns a NoHooksError if the JVM lets no agent in, now or later; otherwise it returns the error itself.
+func (s *Session) noHooks(err error) error {
+	var obstacle *process.Obstacle
+	isDisabled := errors.Is(err, attach.ErrDisabled) && s.jvm.Attach.Answer == process.No
+	isReadOnly := errors.Is(err, attach.ErrReadOnlyTmp)
+	if !isDisabled && !isReadOnly && !errors.Is(err, attach.ErrAgentsOff) || !errors.As(err, &obstacle) {
+		return err
+	}
+	why, remedy, _ := strings.Cut(obstacle.Detail, "; ")
+	if isReadOnly {
+		why = fmt.Sprintf("%v: %s", obstacle.Kind, why)
+	}
+	return &NoHooksError{PID: s.jvm.PID, Why: why, Remedy: remedy, Cause: err}
 }
 
 // attach opens an attach connection to a JVM that allows agents to be loaded.

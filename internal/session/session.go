@@ -136,7 +136,7 @@ func tryToOpen(ctx context.Context, pid int, settings Settings) (opened *Session
 		return nil, err
 	}
 	if err := s.enter(ctx); err != nil {
-		return nil, err
+		return nil, s.noHooks(err)
 	}
 	if s.jdk, err = jdk.ParseVersion(s.peer.Hello().Java); err != nil {
 		return nil, err

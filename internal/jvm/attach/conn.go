@@ -227,8 +227,7 @@ func (c *Conn) agentError(jar string, reply Reply) error {
 	case reply.Code == 0 && err == nil:
 		return c.fail(ErrAgent, agentResult(jar, result), nil)
 	case strings.Contains(text, "agent loading is not enabled"):
-		return c.fail(ErrAgentsOff, "its option -XX:-EnableDynamicAgentLoading forbids loading agents; "+
-			"start it without that option, or with -javaagent", nil)
+		return c.fail(ErrAgentsOff, process.NoAgents, nil)
 	case strings.Contains(text, "FindException") && strings.Contains(text, "java.instrument"):
 		return c.fail(ErrAgentsOff, "its run-time image lacks the module java.instrument; "+
 			"add it with jlink --add-modules java.instrument", nil)

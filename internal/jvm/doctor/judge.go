@@ -126,8 +126,7 @@ func (j *judge) agentLoading() {
 		return // not needed, or reported already
 	}
 	if f.Asked && !f.flag("EnableDynamicAgentLoading", true) {
-		j.find(Stop, "agents", "its option -XX:-EnableDynamicAgentLoading forbids loading agents",
-			"start it without that option, or with -javaagent (sonde agent-jar)")
+		j.verdict("agents", "", process.Verdict{Answer: process.No, Reason: process.NoAgents})
 		return
 	}
 	const warns = 21

@@ -317,6 +317,12 @@ func UserName(uid uint32) string {
 	return number
 }
 
+// allowIt is the remedy if an option of a JVM keeps agents out.
+const allowIt = "start it without that option, or with -javaagent (sonde agent-jar)"
+
+// NoAgents is why a JVM loads no agents, with the remedy.
+const NoAgents = "its option -XX:-EnableDynamicAgentLoading forbids loading agents; " + allowIt
+
 // judge decides whether one may attach to the JVM and load agents into it. What the JVM itself
 // publishes takes precedence over its options.
 func (j *JVM) judge(o options, counters *perfdata.Counters) {
@@ -330,8 +336,7 @@ func (j *JVM) judge(o options, counters *perfdata.Counters) {
 	case j.Attach.Answer != Yes:
 		j.Agents = j.Attach
 	case !flag(o.words, "EnableDynamicAgentLoading", true):
-		j.Agents = Verdict{No, "its option -XX:-EnableDynamicAgentLoading forbids loading agents; " +
-			"start it without that option, or with -javaagent"}
+		j.Agents = Verdict{No, NoAgents}
 	case !o.complete:
 		j.Agents = Verdict{Unknown, "not all of its options can be read, so whether it allows agents is unknown; attach to find out"}
 	default:
@@ -340,8 +345,7 @@ func (j *JVM) judge(o options, counters *perfdata.Counters) {
 }
 
 func (j *JVM) judgeAttach(o options, counters *perfdata.Counters) Verdict {
-	off := Verdict{No, "its option -XX:+DisableAttachMechanism forbids attaching; " +
-		"start it without that option, or with -javaagent"}
+	off := Verdict{No, "its option -XX:+DisableAttachMechanism forbids attaching; " + allowIt}
 	if counters != nil {
 		switch enabled, known := counters.AttachEnabled(); {
 		case known && enabled:

@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/jvm/attach"
@@ -115,7 +116,24 @@ func Start(ctx context.Context, pid int, options Options) (*Sampler, error) {
 	if err == nil && refusal != nil {
 		s.bias = fmt.Sprintf("%s; the kernel does not sample it because %s", cmp.Or(s.bias, "by the flight recorder, which sees Java code only"), refusal.Detail)
 	}
+	if errors.Is(err, attach.ErrDisabled) && (refusal != nil || options.Source != Auto) {
+		err = withoutAttaching(pid, err, refusal)
+	}
 	return s, err
+}
+
+// withoutAttaching explains that a JVM whose options forbid attaching cannot sample itself. refusal is why the kernel does not
+// sample it; nil if that was not tried.
+func withoutAttaching(pid int, err error, refusal *Error) error {
+	jvm, unknown := process.Local.Inspect(pid)
+	if unknown != nil || jvm.Attach.Answer != process.No {
+		return err
+	}
+	why, _, _ := strings.Cut(jvm.Attach.Reason, "; ")
+	if refusal == nil {
+		return &Error{PID: pid, Kind: attach.ErrDisabled, Detail: why + "; --sampler kernel needs no attaching"}
+	}
+	return &Error{PID: pid, Kind: ErrNoKernel, Detail: refusal.Detail + "; nor can it sample itself, because " + why}
 }
 
 // TryKernel reports why the kernel cannot sample a JVM; nil if it can.

@@ -59,6 +59,8 @@ type Options struct {
 	Wait     time.Duration   // how long a first call waits at most for its callees' hooks; 0 is DefaultWait
 	session.Settings
 
+	// NeedsHooks makes it an error if the JVM lets no agent in. Otherwise, with cct.Auto, the result is cct.Stacks then.
+	NeedsHooks bool
 	// Started is called once hooks are on or, where no root class is loaded yet, once Sonde
 	// waits for it to load.
 	Started func()
@@ -194,7 +196,16 @@ func Run(ctx context.Context, options Options) (*cct.Profile, error) {
 		defer r.pace.Close(ctx)
 	}
 	if r.session, err = session.Open(ctx, r.PID, r.Settings); err != nil {
-		return nil, err
+		var none *session.NoHooksError
+		if r.Timing != cct.Auto || r.NeedsHooks || !errors.As(err, &none) {
+			return nil, err
+		}
+		r.why = "no hooks were put in: " + none.Why
+		p, failed := r.runWithoutHooks(ctx)
+		if failed != nil {
+			return nil, fmt.Errorf("neither hooks nor samples are possible: %s; %w", none.Why, failed)
+		}
+		return p, nil //nolint:nilerr // the result says it
 	}
 	defer func() { _ = r.session.Release() }()
 	own := r.Budget

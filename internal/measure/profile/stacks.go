@@ -240,7 +240,7 @@ func compareStacks(a, b *cct.Stack) int {
 // whole run, as with JVMs that discard all compiled code when the first class is changed.
 func (r *run) isTooCostly() bool {
 	jvm, err := process.Local.Inspect(r.PID)
-	if !r.Spare || r.Timing != cct.Auto || err != nil {
+	if !r.Spare || r.Timing != cct.Auto || err != nil || jvm.Agents.Answer == process.No {
 		return false
 	}
 	length := cmp.Or(r.Duration, overhead.Amortised)

@@ -23,6 +23,7 @@ import (
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/classes/own"
 	"github.com/sonde-jvm/sonde/internal/jvm/cost"
+	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/jvm/sampler"
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/measure/hotspots"
@@ -200,16 +201,22 @@ func (s *search) unclimbed() (fresh []*spot) {
 	return fresh
 }
 
-// explain climbs from hot spots with hooks, unless any hook would cost too much: then it
-// enters the JVM not at all.
+// explain climbs from hot spots with hooks, unless the JVM lets no agent in, or any hook would cost too much: then
+// samples alone show who calls.
 func (s *search) explain(ctx context.Context, spots []*spot) error {
 	if s.session == nil {
-		s.price = priceOf(s.sampler.JVM(), s.Options)
-		if reason := s.price.refusal(); reason != "" {
+		jvm := s.sampler.JVM()
+		s.price = priceOf(jvm, s.Options)
+		if reason := s.price.refusal(); reason != "" && jvm.Agents.Answer != process.No {
 			s.refuse(spots, reason)
 			return nil
 		}
 		if err := s.open(ctx); err != nil {
+			var none *session.NoHooksError
+			if errors.As(err, &none) {
+				s.refuse(spots, none.Why)
+				return nil //nolint:nilerr // the result says it
+			}
 			return err
 		}
 	}

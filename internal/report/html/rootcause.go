@@ -53,15 +53,16 @@ const boxHeight = 27
 // A spotView is a hot spot with its callers.
 type spotView struct {
 	*rootcause.Spot
-	Rank    int
-	Methods []cct.Method
-	Facts   []string
-	Cause   callers.Cause
-	Height  int
-	Boxes   []boxView
-	Levels  []levelLabel
-	Rows    []callerView
-	More    int // callers whose share is too small to be shown
+	Rank     int
+	Methods  []cct.Method
+	Facts    []string
+	Cause    callers.Cause
+	HasHooks bool // some method got one
+	Height   int
+	Boxes    []boxView
+	Levels   []levelLabel
+	Rows     []callerView
+	More     int // callers whose share is too small to be shown
 }
 
 // A boxView is a method as it is drawn. X and W are percentages, Y is in pixels from the top.
@@ -80,7 +81,7 @@ type levelLabel struct{ Y, Level int }
 func newSpotView(c *rootcause.Climb, index int, hues []string) spotView {
 	s := &c.Spots[index]
 	cause := callers.CauseOf(c, s)
-	v := spotView{Spot: s, Rank: index + 1, Methods: c.Methods, Facts: callers.Facts(s), Cause: cause}
+	v := spotView{Spot: s, Rank: index + 1, Methods: c.Methods, Facts: callers.Facts(s), Cause: cause, HasHooks: c.Cost.Hooked > 0}
 	boxes, levels := boxesOf(s)
 	v.Height = levels * boxHeight
 	numbered := levels
