@@ -26,6 +26,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/report/text"
 	"github.com/sonde-jvm/sonde/internal/service"
+	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
@@ -103,7 +104,14 @@ CALLS    how often it is called in a slow and a normal one 95 %   interval of th
 Patterns are those of sonde instrument (sonde help patterns). If several methods match, the
 search goes on in the one whose slow calls took most time. Without METHOD, samples of all
 threads show for 3 s where work enters the program: the own methods (--own) nearest to the
-entry of each thread are watched, and the search goes on as if they were named.`
+entry of each thread are watched, and the search goes on as if they were named.
+
+A JVM that lets no agent in (-XX:-EnableDynamicAgentLoading, -XX:+DisableAttachMechanism)
+gets no hooks. Then samples show where the time below METHOD goes, down to the method or
+wait that dominates; slow and normal calls cannot be told apart.
+
+-o writes the result to files, in the format of their names: .json for other
+programs (docs/formats/drill.md), .txt.`
 
 const drillExamples = `  sonde drill 4711 com.acme.Shop.checkout --slower-than 200ms
   sonde drill 4711 --slower-than 1s
@@ -134,18 +142,7 @@ const (
 	// drillAhead is how many levels of callees get hooks in one step, because each step changes classes, and the program
 	// has to settle. If samples show the way, all methods on it get hooks, with their callees.
 	drillAhead = 2
-	// A slow call of the goal has about samplesPerCall samples, within these limits.
-	samplesPerCall = 10
-	leastSampling  = 5 * time.Millisecond
-	mostSampling   = 20 * time.Millisecond
-	dumpSampling   = 500 * time.Millisecond
-	// enoughSamples is how many samples show what a method does.
-	enoughSamples = 10
-	// mostDumps is how many thread dumps look for the holder of a lock, enoughDumps how many must show it.
-	mostDumps   = 20
-	enoughDumps = 3
-	dumpEvery   = 150 * time.Millisecond
-	// budgetEvery is how often the cost of hooks is compared with the budget, pausesEvery how often pauses are read.
+	// drillBudgetEvery is how often the cost of hooks is compared with the budget, pausesEvery how often pauses are read.
 	drillBudgetEvery = time.Second
 	leastShare       = 200 * time.Millisecond
 	pausesEvery      = 10 * time.Millisecond
@@ -168,40 +165,50 @@ const (
 	endedBudget  ending = "budget"
 )
 
+// A drillRun is one search.
 type drillRun struct {
 	*drillCommand
 	liveSession
-	entries  []string // patterns, if no method was named
-	rings    *trace.Reader
-	start    time.Time              // when the search began
-	trees    map[uint32]*drill.Tree // by root
-	tree     *drill.Tree            // of the root that is searched; nil before it is chosen
-	calls    map[uint32]*rootCalls
-	root     *rootCalls // nil before it is chosen
-	opened   map[classfile.MethodRef]bool
-	path     []uint32 // hooks of the methods that were chosen, and whose callees have hooks
-	onPath   []uint32 // those and the methods below that were chosen last
-	levels   []drill.Level
-	cause    *drill.Cause
-	isWait   bool // the search has followed a wait to another thread
-	evidence drill.Evidence
-	pauses   drill.Pauses
-	data     drill.Data        // values of the method itself
-	deep     drill.Data        // with values of methods on the path, since these are read
-	values   map[string]string // names of values, by expression or tag
-	steps    []drill.Step
-	samples  *sampler.Sampler
-	sampled  string // by what
-	period   uint32
-	hooked   float64   // largest part of the program's time that hooks took
-	level    time.Time // when collecting began
-	meter    *cost.Meter
-	readAt   time.Time     // when pauses were read
-	stopped  time.Duration // by all pauses until then
-	written  uint64        // calls that hooks have written into rings, since the last look at the budget
-	lost     int           // transactions that could not be compared
-	counted  uint64        // calls of hooks at the last look at the budget
-	budgetAt cost.Reading
+	entries []string // patterns, if no method was named
+	rings   *trace.Reader
+	start   time.Time // when the search began
+	steps   []drill.Step
+	lost    int // transactions that could not be compared
+	descent
+	comparedValues
+	threadWatch
+	hookLoad
+}
+
+// A descent is how far a search has come from the method to the cause.
+type descent struct {
+	trees  map[uint32]*drill.Tree // by root
+	calls  map[uint32]*rootCalls
+	tree   *drill.Tree // of the root that is searched; nil before it is chosen
+	root   *rootCalls  // likewise
+	level  time.Time   // when collecting began
+	opened map[classfile.MethodRef]bool
+	path   []uint32 // hooks of the methods that were chosen, and whose callees have hooks
+	onPath []uint32 // those and the methods below that were chosen last
+	levels []drill.Level
+	cause  *drill.Cause
+	isWait bool // the search has followed a wait to another thread
+}
+
+// comparedValues are values of calls, which slow ones may have in common.
+type comparedValues struct {
+	values map[string]string // names of values, by expression or tag
+	data   drill.Data        // values of the method itself
+	deep   drill.Data        // with values of methods on the path, since these are read
+}
+
+// A hookLoad is what hooks cost the program.
+type hookLoad struct {
+	period   uint32       // of how many calls one is traced
+	hooked   float64      // largest part of the program's time that hooks took
+	budgetAt cost.Reading // the last look at the budget
+	counted  uint64       // calls of hooks until then
+	written  uint64       // calls that hooks have written into rings since then
 }
 
 // rootCalls sums up the calls of one root.
@@ -213,8 +220,9 @@ type rootCalls struct {
 func (c *drillCommand) run(ctx context.Context) error {
 	defer ignoreBrokenPipe()()
 	r := &drillRun{
-		drillCommand: c, trees: map[uint32]*drill.Tree{}, calls: map[uint32]*rootCalls{}, opened: map[classfile.MethodRef]bool{}, values: map[string]string{},
-		liveSession: liveSession{target: &c.targetFlags, screen: newScreen(c.streams), isTraced: true},
+		drillCommand: c, liveSession: liveSession{target: &c.targetFlags, screen: newScreen(c.streams), isTraced: true},
+		descent:        descent{trees: map[uint32]*drill.Tree{}, calls: map[uint32]*rootCalls{}, opened: map[classfile.MethodRef]bool{}},
+		comparedValues: comparedValues{values: map[string]string{}},
 	}
 	if len(c.patterns) == 0 {
 		if err := r.findEntries(ctx); err != nil {
@@ -232,6 +240,10 @@ func (c *drillCommand) run(ctx context.Context) error {
 		return nil
 	}
 	if err := r.enter(ctx, "drill", arena.On|arena.Timed, 0); err != nil {
+		var none *session.NoHooksError
+		if errors.As(err, &none) {
+			return r.searchWithoutHooks(ctx, none)
+		}
 		return err
 	}
 	if why := r.recovery.Disturbed(); why != "" && ctx.Err() == nil {
@@ -276,10 +288,8 @@ func (r *drillRun) findEntries(ctx context.Context) error {
 		packages = own.Guess(jvm)
 	}
 	r.screen.say("%s", format.Printable(packages.String()))
-	if r.startSampling(ctx, sampler.Kernel, mostSampling) != nil {
-		if err := r.startSampling(ctx, sampler.ThreadDumps, dumpSampling); err != nil {
-			return err
-		}
+	if err := r.startBestSampling(ctx, r.pid, mostSampling); err != nil {
+		return err
 	}
 	defer r.stopSampling(ctx)
 	if err := process.Pause(ctx, entrySampling); err != nil {
@@ -343,13 +353,13 @@ func (r *drillRun) readValues(ctx context.Context) {
 
 // search goes from the method down to the cause, and returns why it ended.
 func (r *drillRun) search(ctx context.Context) ending {
-	_ = r.startSampling(ctx, sampler.Kernel, min(max(r.slowerThan/samplesPerCall, leastSampling), mostSampling))
+	_ = r.startSampling(ctx, r.pid, sampler.Kernel, r.samplePeriod())
 	if ended := r.collect(ctx, r.isEnoughToBegin); ended != endedEnough {
 		return ended
 	}
 	r.chooseRoot(ctx)
 	if r.samples == nil { // thread dumps stop the program: they are for slow ones only
-		if err := r.startSampling(ctx, sampler.ThreadDumps, dumpSampling); err != nil {
+		if err := r.startSampling(ctx, r.pid, sampler.ThreadDumps, dumpSampling); err != nil {
 			r.remark("what threads do in slow calls is not known: " + format.OneLine(err))
 		}
 	}
@@ -389,15 +399,15 @@ func (r *drillRun) search(ctx context.Context) ending {
 	}
 }
 
-func (r *drillRun) isEnough() bool { return r.tree.IsEnough(time.Since(r.level)) }
+func (d *descent) isEnough() bool { return d.tree.IsEnough(time.Since(d.level)) }
 
 // isEnoughToBegin reports whether a root has enough slow calls. Several roots are compared for a while.
-func (r *drillRun) isEnoughToBegin() bool {
-	waited := time.Since(r.level)
-	if len(r.trees) > 1 && waited < drill.Patience/2 {
+func (d *descent) isEnoughToBegin() bool {
+	waited := time.Since(d.level)
+	if len(d.trees) > 1 && waited < drill.Patience/2 {
 		return false
 	}
-	for _, tree := range r.trees {
+	for _, tree := range d.trees {
 		if tree.IsEnough(waited) {
 			return true
 		}
@@ -444,14 +454,14 @@ func (r *drillRun) chooseRoot(ctx context.Context) {
 }
 
 // slowestRoot chooses the root whose slow calls took most time, and returns its hook.
-func (r *drillRun) slowestRoot() (chosen uint32) {
-	for spot, calls := range r.calls {
-		if r.root == nil || calls.excess > r.root.excess {
-			chosen, r.root = spot, calls
+func (d *descent) slowestRoot() (chosen uint32) {
+	for spot, calls := range d.calls {
+		if d.root == nil || calls.excess > d.root.excess {
+			chosen, d.root = spot, calls
 		}
 	}
-	r.tree = r.trees[chosen]
-	r.levels = r.tree.Levels(drill.Choice{Path: []*drill.Node{r.tree.Root}, Open: r.tree.Root})
+	d.tree = d.trees[chosen]
+	d.levels = d.tree.Levels(drill.Choice{Path: []*drill.Node{d.tree.Root}, Open: d.tree.Root})
 	return chosen
 }
 
@@ -588,8 +598,8 @@ func (r *drillRun) collect(ctx context.Context, isEnough func() bool) ending {
 	return ended
 }
 
-func (r *drillRun) hasSlow() bool {
-	for _, c := range r.calls {
+func (d *descent) hasSlow() bool {
+	for _, c := range d.calls {
 		if c.slow.Calls > 0 {
 			return true
 		}
@@ -646,10 +656,10 @@ func (r *drillRun) add(tx *trace.Transaction) {
 }
 
 // valuesOf returns the values of a transaction by their names.
-func (r *drillRun) valuesOf(tx *trace.Transaction) map[string]string {
+func (c *comparedValues) valuesOf(tx *trace.Transaction) map[string]string {
 	values := map[string]string{}
 	for _, v := range tx.Root.Values {
-		if name, is := r.values[v.Expression]; is && !v.Failed && !v.Redacted {
+		if name, is := c.values[v.Expression]; is && !v.Failed && !v.Redacted {
 			values[name] = v.Text
 			if v.Null {
 				values[name] = "null"
@@ -657,21 +667,11 @@ func (r *drillRun) valuesOf(tx *trace.Transaction) map[string]string {
 		}
 	}
 	for tag, value := range tx.Tags {
-		if name, is := r.values[tag]; is {
+		if name, is := c.values[tag]; is {
 			values[name] = value
 		}
 	}
 	return values
-}
-
-// readPauses reads for how long the JVM stopped its threads since the last reading.
-func (r *drillRun) readPauses() {
-	stopped, isKnown := r.meter.Stopped()
-	now := time.Now()
-	if isKnown && !r.readAt.IsZero() {
-		r.pauses.Add(r.readAt, now, stopped-r.stopped)
-	}
-	r.stopped, r.readAt = stopped, now
 }
 
 // measureShare returns the part of the program's time that hooks took since the last call; 0 if it is not known.
@@ -718,81 +718,19 @@ func (r *drillRun) keepBudget(ctx context.Context) ending {
 	return notEnded
 }
 
-// startSampling begins to sample what threads do, whether they run or wait.
-func (r *drillRun) startSampling(ctx context.Context, source sampler.Source, period time.Duration) error {
-	s, err := sampler.Start(ctx, r.pid, sampler.Options{Source: source, Waiting: true, Period: period})
-	if err != nil {
-		return err
-	}
-	r.samples, r.sampled = s, source.String()
-	if limits := source.Limits(); limits != "" {
-		r.sampled += ", " + limits
-	}
-	return nil
-}
-
-func (r *drillRun) stopSampling(ctx context.Context) {
-	if r.samples != nil {
-		_ = r.samples.Close(ctx) // it has changed nothing
-		r.samples = nil
-	}
-}
-
-func (r *drillRun) pollSamples(ctx context.Context) {
-	if r.samples == nil {
-		return
-	}
-	batch, err := r.samples.Poll(ctx)
-	if err != nil {
-		return // the end of the session says why
-	}
-	methods := r.applied.Roots()
-	for _, spot := range r.onPath {
-		if m, is := r.applied.MethodOf(spot); is {
-			methods = append(methods, m)
-		}
-	}
-	r.evidence.AddSamples(batch.Samples, batch.Period, drill.IsOn(methods))
-}
-
-// explain names the cause at the end of a path. If that is a wait, thread dumps show for what, and which thread has it.
-func (r *drillRun) explain(ctx context.Context, choice drill.Choice) {
-	r.keepLevels(choice)
-	r.cause = r.tree.Explain(choice, r.evidence.States(choice.Path), r.evidence.Paused(r.pauses))
-	if !r.cause.IsWait() {
-		return
-	}
-	r.screen.say("%s: thread dumps will show which object, and who has it", format.Printable(r.cause.Text))
-	last, _ := r.applied.MethodOf(choice.Last().Spot)
-	var seen drill.Locks
-	for range mostDumps {
-		blocked, err := sampler.Locks(ctx, r.pid)
-		if err != nil {
-			r.remark("the lock is not known: " + format.OneLine(err))
-			return
-		}
-		seen.Add(blocked, drill.IsOn([]classfile.MethodRef{last}))
-		if seen.Seen() >= enoughDumps || process.Pause(ctx, dumpEvery) != nil {
-			break
-		}
-	}
-	r.cause.Lock = seen.Most()
-	r.cause.Describe()
-}
-
 // keepLevels keeps the figures of a path. Callees beside it had hooks only when it was chosen.
-func (r *drillRun) keepLevels(choice drill.Choice) {
-	levels := r.tree.Levels(choice)
+func (d *descent) keepLevels(choice drill.Choice) {
+	levels := d.tree.Levels(choice)
 	for i := range levels {
-		if i < len(r.levels) && len(levels[i].Others) == 0 && levels[i].Name() == r.levels[i].Name() {
+		if i < len(d.levels) && len(levels[i].Others) == 0 && levels[i].Name() == d.levels[i].Name() {
 			isBelow := func(s drill.Sibling) bool { // methods in between had no hooks then
 				return slices.ContainsFunc(levels[i+1:], func(l drill.Level) bool { return l.Name() == s.Class+"."+s.Method })
 			}
-			levels[i].Others = slices.DeleteFunc(slices.Clone(r.levels[i].Others), isBelow)
+			levels[i].Others = slices.DeleteFunc(slices.Clone(d.levels[i].Others), isBelow)
 		}
 	}
 	if choice.Stop != drill.Changed {
-		r.levels, r.onPath = levels, choice.Spots()
+		d.levels, d.onPath = levels, choice.Spots()
 	}
 }
 
@@ -801,7 +739,7 @@ func (r *drillRun) result(took time.Duration) *drill.Result {
 	s := r.session
 	d := &drill.Result{
 		Target: trace.Target{PID: r.pid, Command: s.JVM().Main, JDK: fmt.Sprint(s.JDK())}, Command: commandLine("drill", r.patterns), Methods: r.methods(),
-		Goal: r.slowerThan, Began: r.start, Took: took, Path: r.levels, Cause: r.cause, Steps: r.steps, SampledBy: r.sampled, Period: r.period, HookShare: r.hooked,
+		Goal: r.slowerThan, Began: r.start, Took: took, Path: r.levels, Cause: r.cause, Steps: r.steps, SampledBy: r.sampled, Period: r.period, HookShare: r.hooked, Budget: r.part,
 	}
 	calls := r.root
 	if calls == nil {
@@ -874,15 +812,21 @@ func (r *drillRun) write(result *drill.Result, ended ending) error {
 
 // drawProgress shows how far the search is.
 func (r *drillRun) drawProgress() {
+	r.drawPath(func() (so *drill.Result, by string) {
+		so = r.result(time.Since(r.start))
+		return so, fmt.Sprintf("%s, %s; %s", format.Count(so.Slow.Calls, "slow call", "slow calls"), format.Count(so.Normal.Calls, "normal one", "normal ones"), r.steps[len(r.steps)-1].Text)
+	})
+}
+
+// drawPath shows the path so far, and by what it was found.
+func (r *drillRun) drawPath(describe func() (so *drill.Result, by string)) {
 	if r.screen.silent || r.json {
 		return
 	}
-	so := r.result(time.Since(r.start))
+	so, by := describe()
 	r.screen.show(func(width int) service.Frame {
 		frame := service.Frame{PID: r.pid, Lines: []string{
-			so.Command + " --slower-than " + format.Duration(r.slowerThan),
-			fmt.Sprintf("%s: %s, %s; %s", format.ShortDuration(so.Took), format.Count(so.Slow.Calls, "slow call", "slow calls"),
-				format.Count(so.Normal.Calls, "normal one", "normal ones"), r.steps[len(r.steps)-1].Text),
+			so.Command + " --slower-than " + format.Duration(r.slowerThan), format.ShortDuration(so.Took) + ": " + by,
 		}}
 		frame.Titles, frame.Rows = text.DrillRows(so.Path, width)
 		return frame

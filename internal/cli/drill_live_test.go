@@ -79,10 +79,10 @@ func TestDrillLive(t *testing.T) {
 	}
 }
 
-func startDrilled(t *testing.T, jdk jvmtest.JDK, problem string) (pid string) {
+func startDrilled(t *testing.T, jdk jvmtest.JDK, problem string, flags ...string) (pid string) {
 	t.Helper()
 	classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{"testdata/drilled/Drilled.java"}, Flags: []string{"-parameters"}})
-	p := jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: []string{"-cp", classes, "drilled.Drilled", problem}})
+	p := jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: append(flags, "-cp", classes, "drilled.Drilled", problem)})
 	return strconv.Itoa(p.PID)
 }
 

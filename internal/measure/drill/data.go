@@ -47,12 +47,20 @@ type Rule struct {
 	Normal     int    `json:"normal"`
 }
 
-func (r *Rule) String() string {
+func (r *Rule) String() string { return fmt.Sprintf("slow when %s (%s)", r.Condition(), r.Support()) }
+
+// Condition returns the terms.
+func (r *Rule) Condition() string {
 	texts := make([]string, len(r.Terms))
 	for i, t := range r.Terms {
 		texts[i] = t.String()
 	}
-	return fmt.Sprintf("slow when %s (%d of %d slow calls, %d of %d normal ones)", strings.Join(texts, " and "), r.SlowCalls, r.Slow, r.NormalOnes, r.Normal)
+	return strings.Join(texts, " and ")
+}
+
+// Support says for how many calls the terms hold.
+func (r *Rule) Support() string {
+	return fmt.Sprintf("%d of %d slow calls, %d of %d normal ones", r.SlowCalls, r.Slow, r.NormalOnes, r.Normal)
 }
 
 // gain returns by how much more often the rule holds for slow calls than for normal ones.

@@ -29,6 +29,17 @@ type State struct {
 	InPart  float64 `json:"inPart,omitempty"` // part of these samples that In has
 }
 
+var statesAsText = map[jfr.Wait]string{
+	jfr.Running: "runs", jfr.Monitor: "waits for a monitor", jfr.Notification: "waits in Object.wait", jfr.Parked: "is parked", jfr.Sleeping: "sleeps", jfr.IO: "waits for I/O",
+	jfr.UnknownWait: "is stopped by the JVM",
+}
+
+// Does says what a thread in this state does, such as "sleeps".
+func (s State) Does() string { return cmp.Or(statesAsText[s.Wait], "waits") }
+
+// IsRare reports whether a report leaves the state out.
+func (s State) IsRare() bool { return s.Share.Part < leastShown }
+
 // A period is a time in which a thread was in the method itself, not in a callee with a hook.
 type period struct {
 	thread   uint64
@@ -137,10 +148,13 @@ func (e *Evidence) OnTheWay(path []*Node) (methods []classfile.MethodRef) {
 }
 
 // States returns what threads did in the own time of the last method of a path, the most frequent first.
-func (e *Evidence) States(path []*Node) []State {
+func (e *Evidence) States(path []*Node) []State { return statesOf(e.inside(path)) }
+
+// statesOf returns what threads did by samples with the Java frames inside a method, the innermost first.
+func statesOf(inside iter.Seq2[jfr.Sample, []jfr.Frame]) []State {
 	groups := make(map[jfr.Wait]*seen)
 	all, n := 0.0, 0
-	for s, frames := range e.inside(path) {
+	for s, frames := range inside {
 		wait := waitOf(s)
 		g := groups[wait]
 		if g == nil {

@@ -29,13 +29,26 @@ type Result struct {
 	Values      []string          `json:"values"` // that were compared
 	Steps       []Step            `json:"steps"`
 	SampledBy   string            `json:"sampledBy,omitempty"`
-	Period      uint32            `json:"period,omitempty"`    // of how many calls one was traced
-	HookShare   float64           `json:"hookShare,omitempty"` // largest part of the program's processor time that hooks took, estimated
-	Removed     bool              `json:"removed"`             // all hooks are
+	Unhooked    *Unhooked         `json:"withoutHooks,omitempty"` // set if there were no hooks
+	Period      uint32            `json:"period,omitempty"`       // of how many calls one was traced
+	HookShare   float64           `json:"hookShare,omitempty"`    // largest part of the program's processor time that hooks took, estimated
+	Budget      float64           `json:"budget,omitempty"`       // likewise, the part that they may take
+	Removed     bool              `json:"removed"`                // all hooks are
 	Disturbed   string            `json:"disturbed,omitempty"`
 	Disturbance *cost.Disturbance `json:"disturbance,omitempty"`
 	Notes       []string          `json:"notes,omitempty"`
 }
+
+// Unhooked describes a search by samples alone: where the time below the method goes. Slow and normal calls
+// cannot be told apart.
+type Unhooked struct {
+	Why     string  `json:"why"`     // there are no hooks
+	Samples int     `json:"samples"` // with the method on the stack
+	Threads float64 `json:"threads"` // average number of threads that executed it
+}
+
+// Average says how many threads executed the method on average.
+func (u *Unhooked) Average() string { return decimalText(u.Threads, 2) + " threads" }
 
 // Calls sums up calls of the method.
 type Calls struct {
@@ -64,10 +77,36 @@ type Level struct {
 	NormalCalls float64   `json:"callsPerNormal"` // likewise in a normal one
 	Own         Contrast  `json:"own"`            // without its hooked callees
 	Others      []Sibling `json:"others,omitempty"`
+	Samples     int       `json:"samples,omitempty"` // with it on the stack, if there are no hooks
 }
 
 // Name returns class and method.
 func (l *Level) Name() string { return l.Class + "." + l.Method }
+
+// leastShown is the part of the excess from which on a report names something beside the path.
+const leastShown = 0.03
+
+// Beside returns the callees beside the path that a report names.
+func (l *Level) Beside() (shown []Sibling) {
+	for _, s := range l.Others {
+		if s.Share.Part >= leastShown {
+			shown = append(shown, s)
+		}
+	}
+	return shown
+}
+
+// HasCallees reports whether callees have so much of the excess that a report names the own time besides.
+func (l *Level) HasCallees() bool { return l.Own.Share.Part < l.Share.Part-leastShown }
+
+// Calls says how often the method is called in a slow and in a normal call of the root.
+func (l *Level) Calls() string {
+	slow, normal := timesText(l.SlowCalls), timesText(l.NormalCalls)
+	if slow == normal {
+		return slow
+	}
+	return slow + " / " + normal
+}
 
 // A Sibling is a callee of a method of the path that is not on the path.
 type Sibling struct {
@@ -235,6 +274,9 @@ func (r *Result) Summary() (lines []string) {
 	}
 	calls := r.Slow.Calls + r.Normal.Calls
 	took := format.Duration(r.Took.Round(time.Second / 10))
+	if r.Unhooked != nil {
+		return r.sampledSummary(method, took)
+	}
 	switch {
 	case calls == 0:
 		return []string{fmt.Sprintf("%s was not called in %s", method, took)}
@@ -258,6 +300,24 @@ func (r *Result) Summary() (lines []string) {
 	}
 	if r.When != nil {
 		lines = append(lines, r.When.String())
+	}
+	return lines
+}
+
+// sampledSummary returns the result of a search without hooks.
+func (r *Result) sampledSummary(method, took string) []string {
+	lines := []string{
+		fmt.Sprintf("without hooks: where the time below %s goes by samples; slow and normal calls cannot be told apart", method),
+		"no hooks were put in: " + r.Unhooked.Why,
+	}
+	if r.Cause == nil {
+		return append(lines, fmt.Sprintf("no sample shows %s in %s", method, took))
+	}
+	lines = append(lines,
+		fmt.Sprintf("%s in %s: on average %s executed %s", format.Count(r.Unhooked.Samples, "sample", "samples"), took, r.Unhooked.Average(), method),
+		fmt.Sprintf("where it goes: %s (%s of the time below %s)", r.Cause.Text, format.Percent(r.Cause.Share), method))
+	if l := r.fork(); l != nil {
+		lines = append(lines, fmt.Sprintf("%s has %s of the time; below it, no method has most of that", l.Name(), format.Percent(l.Share.Part)))
 	}
 	return lines
 }
@@ -293,14 +353,23 @@ func (r *Result) repeated() (caller, callee *Level) {
 	return nil, nil
 }
 
-func timesText(calls float64) string {
-	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.1f", calls), "0"), ".")
+func timesText(calls float64) string { return decimalText(calls, 1) }
+
+// decimalText writes a number with a few decimals at most.
+func decimalText(n float64, decimals int) string {
+	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.*f", decimals, n), "0"), ".")
 }
 
 // Doubts says how sure the result is, as sentences; none if there is nothing to say.
 func (r *Result) Doubts() (lines []string) {
 	if r.Cause == nil {
 		return nil
+	}
+	if u := r.Unhooked; u != nil {
+		if u.Samples < enoughStacks {
+			lines = append(lines, fmt.Sprintf("only %s: the shares are rough", format.Count(u.Samples, "sample", "samples")))
+		}
+		return lines
 	}
 	if r.Slow.Calls < enoughCalls {
 		lines = append(lines, fmt.Sprintf("only %s: the shares are rough", format.Count(r.Slow.Calls, "call was slow", "calls were slow")))

@@ -40,10 +40,26 @@ func Drill() *drill.Result {
 			{Text: "watch shop.Checkout.place", Methods: 1, Woven: 1},
 			{At: 4300 * time.Millisecond, Text: "callees of shop.Checkout.place", Methods: 13, Woven: 12, Settled: 2100 * time.Millisecond},
 		},
-		SampledBy: "kernel", Period: 20, HookShare: 0.012, Removed: true, Notes: []string{"a note"},
+		SampledBy: "kernel", Period: 20, HookShare: 0.012, Budget: 0.02, Removed: true, Notes: []string{"a note"},
 	}
 	r.Slow = drill.Calls{Calls: 61, Mean: 31900 * time.Microsecond, Longest: 88 * time.Millisecond}
 	r.Normal = drill.Calls{Calls: 410, Mean: 1200 * time.Microsecond, Longest: 9 * time.Millisecond}
 	r.Cause.Describe()
+	return r
+}
+
+// DrillWithoutHooks returns the result of a search in a JVM that forbids agents.
+func DrillWithoutHooks() *drill.Result {
+	r := Drill()
+	r.Unhooked = &drill.Unhooked{Why: "its option -XX:-EnableDynamicAgentLoading forbids loading agents", Samples: 1210, Threads: 1.4}
+	r.Slow, r.Normal, r.When, r.Values, r.Steps, r.Period, r.HookShare = drill.Calls{}, drill.Calls{}, nil, nil, nil, 0, 0
+	for i, samples := range []int{1210, 1125, 1100} {
+		l := &r.Path[i]
+		l.Samples, l.SlowCalls, l.NormalCalls, l.Handed = samples, 0, 0, false
+		l.Contrast, l.Own = drill.Contrast{Share: l.Share}, drill.Contrast{Share: l.Own.Share}
+	}
+	for i := range r.Path[0].Others {
+		r.Path[0].Others[i].Contrast = drill.Contrast{Share: r.Path[0].Others[i].Share}
+	}
 	return r
 }

@@ -7,13 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
 	"github.com/sonde-jvm/sonde/internal/measure/drill"
 	"github.com/sonde-jvm/sonde/internal/report/format"
 )
-
-// leastSibling is the part of the excess from which on a callee beside the path is written.
-const leastSibling = 0.03
 
 // WriteDrill writes the result of a search from a slow method to its cause. A width of 0 allows lines of any length.
 func WriteDrill(w io.Writer, r *drill.Result, width int) error {
@@ -22,7 +18,11 @@ func WriteDrill(w io.Writer, r *drill.Result, width int) error {
 		p.say("%s", format.Printable(line))
 	}
 	if len(r.Path) > 0 {
-		p.heading("Where slow calls take longer")
+		heading := "Where slow calls take longer"
+		if r.Unhooked != nil {
+			heading = "Where the time goes"
+		}
+		p.heading(heading)
 		t, used := drillTable(r.Path, width)
 		drillNames(t, r.Path, used, width)
 		p.table(t)
@@ -41,7 +41,10 @@ func WriteDrill(w io.Writer, r *drill.Result, width int) error {
 		p.table(t)
 	}
 	p.line("")
-	if r.Removed {
+	switch {
+	case r.Unhooked != nil:
+		p.say("nothing was put into the JVM")
+	case r.Removed:
 		p.say("all hooks are removed")
 	}
 	if r.Period > 1 {
@@ -65,9 +68,13 @@ func (p *printer) evidence(r *drill.Result) {
 		return
 	}
 	p.heading("Evidence")
+	in := "in slow calls "
+	if r.Unhooked != nil {
+		in = ""
+	}
 	for _, s := range r.Cause.States {
-		if s.Share.Part >= leastSibling {
-			p.say("in slow calls it %s for %s of its own time (%s)%s", stateText(s), rangedShare(s.Share), format.Count(s.Samples, "sample", "samples"), placeText(s))
+		if !s.IsRare() {
+			p.say("%sit %s for %s of its own time (%s)%s", in, s.Does(), rangedShare(s.Share), format.Count(s.Samples, "sample", "samples"), placeText(s))
 		}
 	}
 	if l := r.Cause.Lock; l != nil {
@@ -91,19 +98,6 @@ func (p *printer) evidence(r *drill.Result) {
 	}
 }
 
-var stateTexts = map[jfr.Wait]string{
-	jfr.Running: "runs", jfr.Monitor: "waits for a monitor", jfr.Notification: "waits in Object.wait", jfr.Parked: "is parked", jfr.Sleeping: "sleeps", jfr.IO: "waits for I/O",
-	jfr.UnknownWait: "is stopped by the JVM",
-}
-
-func stateText(s drill.State) string {
-	text, is := stateTexts[s.Wait]
-	if !is {
-		text = "waits"
-	}
-	return text
-}
-
 // placeText says in which method that is most often.
 func placeText(s drill.State) string {
 	if s.In == "" {
@@ -112,42 +106,37 @@ func placeText(s drill.State) string {
 	return format.Printable(fmt.Sprintf(", %s of these in %s", shareText(s.InPart, 1), s.In))
 }
 
-// drillTable returns the figures of a path, without names, and where the names begin.
+// drillTable returns the figures of a path, without names, and where the names begin. Without hooks, there are shares and
+// samples only.
 func drillTable(path []drill.Level, width int) (t *table, used int) {
 	t = &table{columns: format.Columns(">SLOW", ">NORMAL", ">EXCESS", ">95 %", ">CALLS", "METHOD")}
+	isSampled := path[0].Samples > 0
+	if isSampled {
+		t.columns = format.Columns(">SHARE", ">95 %", ">SAMPLES", "METHOD")
+	}
 	row := func(c drill.Contrast, calls string) {
 		c.Share.Part, c.Share.Low = max(0, c.Share.Part), max(0, c.Share.Low)
-		t.rows = append(t.rows, []string{format.Nanos(c.Slow), format.Nanos(c.Normal), shareText(c.Share.Part, 1), rangeText(c.Share), calls, ""})
+		cells := []string{shareText(c.Share.Part, 1), rangeText(c.Share), calls, ""}
+		if !isSampled {
+			cells = append([]string{format.Nanos(c.Slow), format.Nanos(c.Normal)}, cells...)
+		}
+		t.rows = append(t.rows, cells)
 	}
 	for i := range path {
 		l := &path[i]
-		row(l.Contrast, callsText(l.SlowCalls, l.NormalCalls))
-		for _, s := range siblings(l) {
+		calls := l.Calls()
+		if isSampled {
+			calls = format.Grouped(l.Samples)
+		}
+		row(l.Contrast, calls)
+		for _, s := range l.Beside() {
 			row(s.Contrast, "")
 		}
 	}
-	if last := path[len(path)-1]; last.Own.Share.Part < last.Share.Part-leastSibling {
+	if last := path[len(path)-1]; last.HasCallees() {
 		row(last.Own, "")
 	}
-	return t, t.narrow(width, 40, "95 %", "CALLS")
-}
-
-// callsText says how often a method is called in a slow and in a normal call of the root.
-func callsText(slow, normal float64) string {
-	text := func(n float64) string { return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.1f", n), "0"), ".") }
-	if text(slow) == text(normal) {
-		return text(slow)
-	}
-	return text(slow) + " / " + text(normal)
-}
-
-func siblings(l *drill.Level) (shown []drill.Sibling) {
-	for _, s := range l.Others {
-		if s.Share.Part >= leastSibling {
-			shown = append(shown, s)
-		}
-	}
-	return shown
+	return t, t.narrow(width, 40, "95 %", "CALLS", "SAMPLES")
 }
 
 // drillNames adds the names to a table: each method of the path below its caller, with the other callees.
@@ -167,7 +156,7 @@ func drillNames(t *table, path []drill.Level, used, width int) {
 			marks = "  ⇢ on another thread"
 		}
 		set(branch, path[i].Name(), marks)
-		for _, s := range siblings(&path[i]) {
+		for _, s := range path[i].Beside() {
 			set(strings.Repeat("  ", i)+"├ ", s.Class+"."+s.Method, "")
 		}
 	}
@@ -188,7 +177,7 @@ func DrillRows(path []drill.Level, width int) (titles string, rows []format.Row)
 	for i := range path {
 		rows = append(rows, format.Row{Text: lines[at], Method: path[i].Name(), Depth: i})
 		at++
-		for _, s := range siblings(&path[i]) {
+		for _, s := range path[i].Beside() {
 			rows = append(rows, format.Row{Text: lines[at], Method: s.Class + "." + s.Method, Depth: i + 1})
 			at++
 		}

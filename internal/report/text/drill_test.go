@@ -26,6 +26,14 @@ func TestDrill(t *testing.T) {
 	}
 }
 
+func TestDrillWithoutHooks(t *testing.T) {
+	var out bytes.Buffer
+	if err := WriteDrill(&out, reporttest.DrillWithoutHooks(), 0); err != nil {
+		t.Fatal(err)
+	}
+	reporttest.Golden(t, "drillwithouthooks.txt", out.Bytes())
+}
+
 func TestDrillHealthy(t *testing.T) {
 	var out bytes.Buffer
 	if err := WriteDrill(&out, &drill.Result{Methods: []string{"a.B.c"}, Normal: drill.Calls{Calls: 3}, Removed: true}, 0); err != nil || !bytes.HasPrefix(out.Bytes(), []byte("healthy: no call of a.B.c")) {
