@@ -58,7 +58,7 @@ func newDrill(s streams) *cobra.Command {
 	flags.Var(share(&c.part, drillBudget), "budget", "part of the program's CPU time that hooks may cost; beyond it, fewer calls are traced, and this is reported")
 	flags.StringSliceVar(&c.own, "own", nil, "package of the program itself, whose methods get hooks first; may be repeated (default: guessed from main class and class path)")
 	flags.BoolVar(&c.json, "json", false, "write one JSON object to standard output instead of the report")
-	flags.StringArrayVarP(&c.outputs, "output", "o", nil, "file to write: .json or .txt; may be repeated")
+	flags.StringArrayVarP(&c.outputs, "output", "o", nil, "file to write: .html, .json or .txt; may be repeated")
 	c.targetFlags.register(flags)
 	c.registerYes(flags)
 	c.settle.register(flags)
@@ -110,12 +110,12 @@ A JVM that lets no agent in (-XX:-EnableDynamicAgentLoading, -XX:+DisableAttachM
 gets no hooks. Then samples show where the time below METHOD goes, down to the method or
 wait that dominates; slow and normal calls cannot be told apart.
 
--o writes the result to files, in the format of their names: .json for other
-programs (docs/formats/drill.md), .txt.`
+-o writes the result to files, in the format of their names: .html for a browser, .json for
+other programs (docs/formats/drill.md), .txt.`
 
 const drillExamples = `  sonde drill 4711 com.acme.Shop.checkout --slower-than 200ms
   sonde drill 4711 --slower-than 1s
-  sonde drill 4711 com.acme.Shop.checkout --slower-than 50ms --duration 5m -o slow.json
+  sonde drill 4711 com.acme.Shop.checkout --slower-than 50ms --duration 5m -o slow.html
   sonde drill 4711 'com.acme.web.*Handler.handle' --slower-than 1s --budget 1%
   sonde drill 4711 com.acme.Shop.checkout --slower-than 200ms --json | jq .cause`
 

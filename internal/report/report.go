@@ -123,6 +123,7 @@ var RootCauses = Writer[*rootcause.Climb]{
 
 // Drills writes the results of searches from a slow method to its cause.
 var Drills = Writer[*drill.Result]{
+	{".html", html.WriteDrill},
 	{".json", func(w io.Writer, r *drill.Result) error { return document.Write(w, document.NewDrill(r)) }},
 	{".txt", func(w io.Writer, r *drill.Result) error { return text.WriteDrill(w, r, 0) }},
 }

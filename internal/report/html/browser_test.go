@@ -7,10 +7,12 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
+	"github.com/sonde-jvm/sonde/internal/measure/drill"
 	"github.com/sonde-jvm/sonde/internal/measure/rootcause"
 	"github.com/sonde-jvm/sonde/internal/measure/trace"
 	"github.com/sonde-jvm/sonde/internal/measure/trace/tracetest"
 	"github.com/sonde-jvm/sonde/internal/report/pagetest"
+	"github.com/sonde-jvm/sonde/internal/report/reporttest"
 )
 
 func TestProfileInBrowser(t *testing.T) {
@@ -129,6 +131,19 @@ func TestRootCauseInBrowser(t *testing.T) {
 	}
 }
 
+func TestDrillInBrowser(t *testing.T) {
+	for name, r := range map[string]*drill.Result{"drill": bigDrill(), "drill-without-hooks": reporttest.DrillWithoutHooks()} {
+		pagetest.EachWindow(t, name, writeDrill(t, r), (*pagetest.Page).CheckLayout, func(t *testing.T, p *pagetest.Page) {
+			if n := p.Count(".descent tr.cause"); n != 1 {
+				t.Errorf("%d rows are marked as the cause, want 1", n)
+			}
+			if text := p.Text("#evidence + .columns"); !strings.Contains(text, "waits for a monitor") || !strings.Contains(text, "archiver") {
+				t.Errorf("the evidence is %q, want the wait and the holder of the lock", text)
+			}
+		})
+	}
+}
+
 // TestEmptyPagesInBrowser opens the pages of runs without results.
 func TestEmptyPagesInBrowser(t *testing.T) {
 	browser := pagetest.Start(t)
@@ -139,6 +154,7 @@ func TestEmptyPagesInBrowser(t *testing.T) {
 		profile.Click("#tab-" + tab)
 	}
 	browser.Open(t, writeClimb(t, &rootcause.Climb{}), 400, false).CheckLayout("no-walk")
+	browser.Open(t, writeDrill(t, &drill.Result{}), 400, false).CheckLayout("no-drill")
 }
 
 // row is a point of the flame graph: a part of its width, in the middle of a depth.

@@ -1,5 +1,6 @@
 // Package html writes each result as one HTML page that a browser shows without a network:
-// profiles, hot spots, comparisons of profiles, root-cause searches and traces.
+// profiles, hot spots, comparisons of profiles, root-cause searches, traces and searches from a slow
+// method to its cause.
 //
 // Go templates write what does not move, so that a page shows the essentials without
 // scripts and on paper. Scripts draw the rest (flame graphs, trees, waterfalls, search)

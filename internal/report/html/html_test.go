@@ -149,6 +149,7 @@ func TestPageFetchesNothing(t *testing.T) {
 	checkAlone(t, writeDiff(t), diffPage)
 	checkAlone(t, writeClimb(t, reporttest.RootCause()), rootCausePage)
 	checkAlone(t, writeTrace(t, tracetest.Sample()), tracePage)
+	checkAlone(t, writeDrill(t, reporttest.Drill()), drillPage)
 }
 
 // resultElement begins the element with the result.
@@ -189,7 +190,7 @@ func TestEveryAssetIsUsed(t *testing.T) {
 	for _, name := range commonLayouts {
 		used[name] = true
 	}
-	for _, names := range []page{profilePage, rootCausePage, samplesPage, diffPage, tracePage} {
+	for _, names := range []page{profilePage, rootCausePage, samplesPage, diffPage, tracePage, drillPage} {
 		for _, name := range slices.Concat(names.layouts, names.sheets, names.scripts) {
 			used[name] = true
 		}
@@ -239,6 +240,7 @@ func TestEmbeddedNeedsAPage(t *testing.T) {
 func TestPagesIncludeTheScriptsTheyUse(t *testing.T) {
 	for name, html := range map[string]string{
 		"profile": write(t, richProfile()), "samples": writeSamples(t, "com.acme.Main"), "diff": writeDiff(t), "climb": writeClimb(t, reporttest.RootCause()), "trace": writeTrace(t, tracetest.Sample()),
+		"drill": writeDrill(t, reporttest.Drill()),
 	} {
 		t.Run(name, func(t *testing.T) { pagetest.CheckScripts(t, html, "assets") })
 	}
