@@ -155,8 +155,8 @@ type Checked struct {
 	expr    *expr.Expr
 	method  classfile.MethodRef
 	moment  Moment
-	cond    cond   // nil for a value
-	value   *value // nil for a condition
+	cond    cond     // nil for a value
+	values  []*value // the first that exists is the value; none for a condition
 	depends Depends
 	tagCall TagCall
 	fold    string // the method that shortens the text of a value; "" cuts it
@@ -172,7 +172,7 @@ func Check(e *expr.Expr, scope Scope) (made *Checked, err error) {
 		return nil, err
 	}
 	defer recoverError(&err)
-	c := k.checked(k.condition(e.Root()), nil)
+	c := k.checked(k.condition(e.Root()))
 	return c, k.checkSize(c)
 }
 
@@ -192,7 +192,8 @@ const LongestValue = 256
 
 // CheckValue resolves a tag or a captured value such as $1.customer.tier in a method. Its
 // code leaves a string, an enum, a number, a char or a boolean as text of at most
-// [LongestValue] chars, or null where there is no value. The error is an *expr.Error.
+// [LongestValue] chars, or null where there is no value. Of several paths, joined by ||, the
+// first that has a value counts. The error is an *expr.Error.
 //
 // Unlike a condition, a value may allocate: numbers are converted to text, long texts are cut.
 func CheckValue(e *expr.Expr, scope Scope) (made *Checked, err error) {
@@ -201,19 +202,33 @@ func CheckValue(e *expr.Expr, scope Scope) (made *Checked, err error) {
 		return nil, err
 	}
 	defer recoverError(&err)
-	n, ok := e.Root().(*expr.Path)
-	if !ok {
-		panic(k.fail(expr.Mistyped, e.Root().Place(), "write a path such as $1.customer.tier", "not a value"))
-	}
-	v := k.unboxed(k.path(n))
-	if v.typ.isRef() {
-		s := k.text(v)
-		if s == nil {
-			panic(k.fail(expr.Mistyped, n.Span, "name a field or getter of it", "%s is %s, and only strings, enums, numbers and booleans have a text", n, v.typ.human()))
+	return k.checked(nil, k.alternatives(e.Root())...), nil
+}
+
+// alternatives checks paths that are joined by ||.
+func (k *checker) alternatives(n expr.Node) []*value {
+	switch n := n.(type) {
+	case *expr.Path:
+		return []*value{k.textOf(n)}
+	case *expr.Logic:
+		if n.Or && !k.expr.ReadsElapsed() { // which always has a value
+			return append(k.alternatives(n.L), k.alternatives(n.R)...)
 		}
-		v = s
 	}
-	return k.checked(nil, v), nil
+	panic(k.fail(expr.Mistyped, n.Place(), "write a path such as $1.customer.tier", "not a value"))
+}
+
+// textOf checks a path whose value has a text.
+func (k *checker) textOf(n *expr.Path) *value {
+	v := k.unboxed(k.path(n))
+	if !v.typ.isRef() {
+		return v
+	}
+	s := k.text(v)
+	if s == nil {
+		panic(k.fail(expr.Mistyped, n.Span, "name a field or getter of it", "%s is %s, and only strings, enums, numbers and booleans have a text", n, v.typ.human()))
+	}
+	return s
 }
 
 // CheckText is CheckValue for a value that is not cut: a static method of the class of
@@ -300,8 +315,8 @@ func newChecker(e *expr.Expr, scope Scope) (*checker, error) {
 }
 
 // checked returns the result of the check.
-func (k *checker) checked(c cond, v *value) *Checked {
-	made := &Checked{expr: k.expr, method: k.own, moment: k.scope.Moment, cond: c, value: v, tagCall: k.scope.TagCall}
+func (k *checker) checked(c cond, values ...*value) *Checked {
+	made := &Checked{expr: k.expr, method: k.own, moment: k.scope.Moment, cond: c, values: values, tagCall: k.scope.TagCall}
 	for name, class := range k.known {
 		if class != nil {
 			made.depends.Classes = append(made.depends.Classes, name)

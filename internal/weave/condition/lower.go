@@ -26,8 +26,8 @@ func (c *Checked) Lower(at weave.Moment) (*weave.Fragment, error) {
 		return nil, fmt.Errorf("internal error: condition %s was compiled for the entry but is used at the exit, or the reverse", c.expr.Text())
 	}
 	e := &emitter{tagCall: c.tagCall, folding: c.fold}
-	if c.value != nil {
-		e.text(c.value, ending(at))
+	if c.cond == nil {
+		e.text(c.values, ending(at))
 	} else {
 		e.whole(fold(c.cond, ending(at)))
 	}
@@ -637,21 +637,36 @@ func (e *emitter) fits(p *piece, s int32, from func(), no label) {
 	}
 }
 
-// text evaluates a value as a string of limited length.
-func (e *emitter) text(v *value, at thrown) {
+// text evaluates the first value that exists as a string of limited length.
+func (e *emitter) text(values []*value, at thrown) {
 	e.isText = true
-	if at == hasThrown && v.reads(fromReturn) || at == hasReturned && v.reads(fromThrown) {
+	values = slices.DeleteFunc(slices.Clone(values), func(v *value) bool {
+		return at == hasThrown && v.reads(fromReturn) || at == hasReturned && v.reads(fromThrown)
+	})
+	if len(values) == 0 {
 		e.op(opcode.AconstNull)
 		return
 	}
-	e.begin(v.reads(fromElapsed))
-	absent, end, short := e.newLabel(), e.newLabel(), label(0)
-	if e.folding == "" {
-		short = e.newLabel()
+	e.begin(values[0].reads(fromElapsed))
+	end := e.newLabel()
+	for _, v := range values {
+		absent := e.newLabel()
+		e.present(v, absent)
+		e.shortText(v.typ.desc, end)
+		e.jump(opcode.Goto, end)
+		e.forget()
+		e.place(absent)
 	}
-	e.present(v, absent)
-	if !v.typ.isRef() {
-		desc := v.typ.desc
+	if e.wanted {
+		e.place(e.undecided)
+	}
+	e.op(opcode.AconstNull)
+	e.place(end, stringDesc)
+}
+
+// shortText turns the value on the stack into a string of limited length. It may jump to end with the string.
+func (e *emitter) shortText(desc string, end label) {
+	if !(typ{desc: desc}).isRef() {
 		if desc == "B" || desc == "S" {
 			desc = "I"
 		}
@@ -659,28 +674,21 @@ func (e *emitter) text(v *value, at thrown) {
 	}
 	e.forget()
 	s := e.store(stringDesc)
-	if e.folding == "" {
-		e.load(stringDesc, s)
-		e.use(stringLength)
-		e.pushInt(LongestValue)
-		e.jump(opcode.IfIcmple, short)
-		e.load(stringDesc, s)
-		e.pushInt(0)
-		e.pushInt(LongestValue)
-		e.use(ref{invokevirtual, stringClass, "substring", "(II)" + stringDesc})
-		e.jump(opcode.Goto, end)
-		e.place(short)
-		e.load(stringDesc, s)
-	} else {
+	if e.folding != "" {
 		e.load(stringDesc, s)
 		e.use(ref{opcode.Invokestatic, e.tagCall.Class, e.folding, "(" + stringDesc + ")" + stringDesc})
+		return
 	}
+	short := e.newLabel()
+	e.load(stringDesc, s)
+	e.use(stringLength)
+	e.pushInt(LongestValue)
+	e.jump(opcode.IfIcmple, short)
+	e.load(stringDesc, s)
+	e.pushInt(0)
+	e.pushInt(LongestValue)
+	e.use(ref{invokevirtual, stringClass, "substring", "(II)" + stringDesc})
 	e.jump(opcode.Goto, end)
-	e.forget()
-	e.place(absent)
-	if e.wanted {
-		e.place(e.undecided)
-	}
-	e.op(opcode.AconstNull)
-	e.place(end, stringDesc)
+	e.place(short)
+	e.load(stringDesc, s)
 }

@@ -265,6 +265,8 @@ var values = []struct{ text, want string }{
 	{"$1", "gold"}, {"$2", "5"}, {"$3", "-7"}, {"$4", "1.5"}, {"$5", "true"}, {"$6", "x"}, {"$7", "PAID"},
 	{"$1.length()", "4"}, {"$8[0]", "one"}, {"$8[9]", "null"}, {"$9[\"k\"]", "null"}, {"$10", "77"}, {"$11", "null"},
 	{"$12", strings.Repeat("z", condition.LongestValue)}, {"tx.tier", "gold"}, {"tx.tenant", "null"}, {"$13", "2.5"}, {"$14", "-1"},
+	{"$11 || $1", "gold"}, {"$1 || $11", "gold"}, {"$8[9] || $11 || $2", "5"}, {"$11 || $8[9]", "null"},
+	{"$11 || $12", strings.Repeat("z", condition.LongestValue)},
 }
 
 // valuedSource is a class with a method for each of values.
