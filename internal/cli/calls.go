@@ -17,19 +17,17 @@ import (
 )
 
 // callsCommand is a monitor of the methods that Sonde's own rules name.
-type callsCommand struct {
-	monitorCommand
-	categories []string
-}
+type callsCommand struct{ monitorCommand }
 
 func newCalls(s streams) *cobra.Command {
 	c := &callsCommand{monitorCommand: monitorCommand{targetFlags: targetFlags{streams: s, usualBudget: overhead.Usual}, name: "calls", sample: 1}}
 	command := &cobra.Command{
 		Use:   "calls PID",
-		Short: "Show the calls that a JVM answers and makes: web requests, statements of databases",
+		Short: "Show the calls that a JVM answers and makes: web requests, statements of databases, messages",
 		Long:  callsLong,
 		Example: `  sonde calls 4711
   sonde calls 4711 --category db --sort mean
+  sonde calls 4711 --category tasks,routes
   sonde calls 4711 --by caller --duration 1m
   sonde calls 4711 --json | jq '.rows[] | select(.category == "db")'
   sonde calls 4711 --listen 9187`,
@@ -37,7 +35,9 @@ func newCalls(s streams) *cobra.Command {
 		RunE: checkAndRun(c),
 	}
 	flags := command.Flags()
-	flags.StringSliceVar(&c.categories, "category", nil, "show only these `CATEGORIES`: "+strings.Join(categories.Names(), ", "))
+	usual, others := categories.Names()
+	flags.StringSliceVar(&c.categories, "category", nil,
+		fmt.Sprintf("show only these `CATEGORIES`: %s; and %s, which have to be named", strings.Join(usual, ", "), strings.Join(others, ", ")))
 	flags.Var(oneOf(&c.by, byKey, byKey, byCaller), "by", "one row per key, or per key and incoming call that made it")
 	c.registerMonitor(flags)
 	c.sort = "time"
@@ -50,27 +50,42 @@ types that such calls go through, and puts hooks into all classes that implement
 into those that load later. When the command ends, it removes all hooks and prints a
 summary of the whole time.
 
-web in    requests: servlets (javax and jakarta), the JDK's HttpServer; by method and path.
-          Numbers, UUIDs and other parts that identify something are shown as {}. ERRORS are
-          answers with a status from 500 on, and exceptions
-web out   requests of HttpURLConnection and java.net.http.HttpClient.send, by host. The
-          first reads of a connection are counted, later ones return at once
-db out    statements executed by JDBC, by their text. Literals are shown as ?, and a list of
-          them as one. A statement that was prepared before Sonde came has no text
+web in         requests: servlets (javax and jakarta), the JDK's HttpServer; by method and
+               path. Numbers, UUIDs and other parts that identify something are shown as {}.
+               ERRORS are answers with a status from 500 on, and exceptions
+web out        requests of HttpURLConnection, java.net.http.HttpClient.send and Apache's
+               HttpClient 4 and 5, by host. The first reads of a connection are counted,
+               later ones return at once
+db out         statements executed by JDBC, by their text. Literals are shown as ?, and a
+               list of them as one. A statement that was prepared before Sonde came has no text
+messaging in   messages that listeners of JMS (javax and jakarta) handle, by queue or topic
+messaging out  messages that JMS and Kafka send, by queue or topic; for Kafka, the time until a
+               record is in the producer's queue. Messages that a consumer of JMS receives, by
+               queue or topic (ActiveMQ only), and polls of Kafka that return records, by client
+               id: their time includes the wait
+
+These are shown only if --category names them:
+tasks in       tasks of executors and of other threads: Runnable.run and Callable.call of classes
+               and lambda expressions outside the JDK, and methods with Spring's @Scheduled and
+               @Async, by method, without their time in a queue
+routes in      methods of Spring's controllers (@RequestMapping, @GetMapping and so on)
+sockets out    connect, read and write of sockets and socket channels, by the address of the
+               other end (JDK 17 and later)
+files out      read and write of streams, channels and RandomAccessFile, by path
 
 Only the outermost call of a category and direction in each thread counts: the statement of
-a pool around that of a driver is one call. Headers, bodies, query strings, and values that
-are bound to statements are never read.
+a pool around that of a driver is one call. Headers, bodies, query strings, contents of
+messages, and values that are bound to statements are never read.
 
 CALLS/S     calls that began in the interval, per second; in the summary, of the whole time
 MEAN, P99   time of the calls that ended in the interval, as in sonde monitor
 ERRORS      calls that ended with an exception, or as above
-SHARE       part of the time of all incoming calls; for outgoing calls, of those that
-            incoming calls have made in their own thread
+SHARE       part of the time of all incoming calls (of tasks and routes only if there are no
+            others); for outgoing calls, of those that incoming calls have made in their own thread
 RUNNING     threads that are in such a call now
-CALL        the key: method and path, the statement, the host
+CALL        the key: method and path, the statement, the host and so on
 
-With --by caller, the outgoing calls that an incoming call makes are below it, with how many each
+With --by caller, the outgoing calls that a request or a message makes are below it, with how many each
 makes: 10 × SELECT … is a loop that executes a statement. Their SHARE is that of all incoming calls.
 
 On a terminal, the table is updated in place:
@@ -82,7 +97,7 @@ Without a terminal, one line per interval is printed for each row that has calls
 
 With --json, one object is written per interval, each on its own line, as by sonde monitor.
 --prometheus and --listen serve the same series as sonde monitor, with the labels category,
-direction and tag_NAME.`
+direction and tag_NAME, or class and method.`
 
 func (c *callsCommand) check(args []string, _ func(string) bool) (err error) {
 	if c.pid, err = processNumber(args[0]); err != nil {
@@ -121,23 +136,35 @@ const madeBy = " < "
 // keyOf returns the key of a row, and its name for people; "" for a row of no call.
 func (c *callRules) keyOf(row *results.Row, by string) (key monitor.Key, name string) {
 	category := c.Of(row.Probe)
+	key = monitor.Key{Category: category.Name, Direction: category.Direction.String()}
+	tags := c.Key(category)
+	if len(tags) == 0 {
+		key.Method = monitor.Method{Class: row.Class, Name: row.Name, Descriptor: row.Descriptor}
+		return key, row.Class + "." + row.Name
+	}
 	// Calls without a label found no room, and so have no time, or began while labels were read.
 	if len(row.Label.Tags) == 0 && !row.Label.Other && !row.Label.Unknown && row.Totals.Untimed == 0 {
 		return key, ""
 	}
-	key = monitor.Key{Category: category.Name, Direction: category.Direction.String()}
-	tags := c.Key(category)
 	name = nameOfCall(row.Label, tags)
-	if by == byCaller && category.Direction == probeset.Out && len(c.Callers()) > 0 {
-		tags = slices.Concat(tags, c.Callers())
-		name += madeBy + cmp.Or(callerOf(row.Label, c.Callers()), noIncoming)
+	isLeftOut := func(t results.TagValue) bool { return !slices.Contains(tags, t.Name) }
+	if callers := c.Callers(); by == byCaller && category.Direction == probeset.Out && len(callers) > 0 {
+		caller := callerOf(row.Label, callers)
+		name += madeBy + cmp.Or(caller, noIncoming)
+		isLeftOut = func(t results.TagValue) bool {
+			isOfCaller := slices.Contains(callers, t.Name)
+			return isOfCaller && caller != "" && !t.Set || !isOfCaller && !slices.Contains(tags, t.Name)
+		}
 	}
 	label := row.Label
-	label.Tags = slices.DeleteFunc(slices.Clone(label.Tags), func(t results.TagValue) bool { return !slices.Contains(tags, t.Name) })
+	label.Tags = slices.DeleteFunc(slices.Clone(label.Tags), isLeftOut)
 	grouped := contextKey("", label)
 	key.Tags, key.Callers = grouped.Tags, grouped.Callers
 	return key, name
 }
+
+// verbs are before the values of tags that could be confused with each other.
+var verbs = map[string]string{"destination": "send ", "consumer": "receive "}
 
 func nameOfCall(label results.Label, tags []string) string {
 	var words []string
@@ -147,7 +174,7 @@ func nameOfCall(label results.Label, tags []string) string {
 		case tag.Name == "statement" && tag.Null:
 			words = append(words, noText)
 		case tag.Set && !tag.Null:
-			words = append(words, tag.Value)
+			words = append(words, verbs[tag.Name]+tag.Value)
 		}
 	}
 	if label.Other {
@@ -187,12 +214,17 @@ func (c *callRules) addInside(groups *monitor.Groups, rows map[uint32]results.Ro
 
 // takeShares returns the parts of the time of incoming calls that rows have.
 func takeShares(i *monitor.Interval) map[monitor.Key]float64 {
-	var whole float64
+	var whole, extra float64
 	for n := range i.Rows {
-		if i.Rows[n].Key.Direction == probeset.In.String() {
+		switch key := i.Rows[n].Key; {
+		case key.Direction != probeset.In.String():
+		case categories.IsExtra(key.Category): // other incoming calls may be inside
+			extra += i.Rows[n].Nanos
+		default:
 			whole += i.Rows[n].Nanos
 		}
 	}
+	whole = cmp.Or(whole, extra)
 	shares := make(map[monitor.Key]float64)
 	i.Rows = slices.DeleteFunc(i.Rows, func(r monitor.Row) bool {
 		if key := r.Key; whole > 0 && (key.Inside || key.Direction == probeset.In.String()) {
@@ -300,9 +332,10 @@ func (c *callRules) summary(t *monitorTable) string {
 		if errors > 0 {
 			text += fmt.Sprintf(" (%s)", format.Count(int(errors), "error", "errors"))
 		}
-		if category.Direction == probeset.In {
+		switch {
+		case category.Direction == probeset.In && !categories.IsExtra(category.Name):
 			incoming += float64(calls)
-		} else if incoming > 0 {
+		case category.Direction == probeset.Out && incoming > 0:
 			text += fmt.Sprintf(" (%.3g for each incoming call)", float64(calls)/incoming)
 		}
 		parts = append(parts, text)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -40,31 +41,40 @@ func TestCallsLive(t *testing.T) {
 	}
 }
 
-func checkCalls(t *testing.T, p *monitoredProgram, isWarm, byCallers bool) {
+// observeCalls lets a program work while sonde calls observes it. It returns the last object, what the program says that
+// it did, and everything that was written.
+func observeCalls(t *testing.T, p *monitoredProgram, rounds int, args ...string) (final document.Monitor, did, written string) {
 	t.Helper()
-	const rounds = 20
-	metrics := filepath.Join(t.TempDir(), "sonde.prom")
-	args := []string{"calls", strconv.Itoa(p.PID), "--json", "--interval", "50ms", "--prometheus", metrics}
-	if byCallers {
-		args = append(args, "--by", byCaller)
-	}
 	read, write := io.Pipe()
-	var written strings.Builder
-	m := startSondeTo(t, write, args...)
-	r := &monitorReader{t: t, lines: bufio.NewScanner(io.TeeReader(read, &written))}
+	var all strings.Builder
+	m := startSondeTo(t, write, slices.Concat([]string{"calls", strconv.Itoa(p.PID), "--json", "--interval", "50ms"}, args)...)
+	r := &monitorReader{t: t, lines: bufio.NewScanner(io.TeeReader(read, &all))}
 	r.lines.Buffer(nil, 1<<20)
 	r.await("the first interval", func(document.Monitor) bool { return true })
 	if _, err := fmt.Fprintf(p.Stdin, "work %d\n", rounds); err != nil {
 		t.Fatal(err)
 	}
-	var requests, statements uint64
-	if _, err := fmt.Sscanf(p.Await(t, "did "), "did %d %d", &requests, &statements); err != nil {
-		t.Fatal(err)
-	}
+	did = p.Await(t, "did ")
 	m.signal(t, syscall.SIGINT)
-	final := r.await("the end", func(d document.Monitor) bool { return d.Final })
+	final = r.await("the end", func(d document.Monitor) bool { return d.Final })
 	if code := m.end(t); code != exitOK {
 		t.Errorf("exit code %d: %s", code, m.stderr.String())
+	}
+	return final, did, all.String() + m.stderr.String()
+}
+
+func checkCalls(t *testing.T, p *monitoredProgram, isWarm, byCallers bool) {
+	t.Helper()
+	const rounds = 20
+	metrics := filepath.Join(t.TempDir(), "sonde.prom")
+	args := []string{"--prometheus", metrics}
+	if byCallers {
+		args = append(args, "--by", byCaller)
+	}
+	final, did, written := observeCalls(t, p, rounds, args...)
+	var requests, statements uint64
+	if _, err := fmt.Sscanf(did, "did %d %d", &requests, &statements); err != nil {
+		t.Fatal(err)
 	}
 	sums := make(map[string]uint64)
 	for _, row := range final.Rows {
@@ -87,7 +97,7 @@ func checkCalls(t *testing.T, p *monitoredProgram, isWarm, byCallers bool) {
 		t.Errorf("the metrics lack %s:\n%s", want, prometheus)
 	}
 	_, shown, _ := sonde(t, "show", "--text")
-	for where, text := range map[string]string{"JSON": written.String(), "stderr": m.stderr.String(), "metrics": string(prometheus), "history": shown} {
+	for where, text := range map[string]string{"output": written, "metrics": string(prometheus), "history": shown} {
 		if at := strings.Index(text, "hunter2"); at >= 0 {
 			t.Errorf("%s has a secret: %.300s", where, text[max(0, at-200):])
 		}
@@ -96,8 +106,7 @@ func checkCalls(t *testing.T, p *monitoredProgram, isWarm, byCallers bool) {
 
 func checkCallRows(t *testing.T, final document.Monitor, rounds, sent uint64, byCallers bool) {
 	t.Helper()
-	type row struct{ calls, errors uint64 }
-	got := make(map[string]row)
+	got := make(map[string]callRow)
 	for _, r := range final.Rows {
 		key := r.Category + " " + r.Direction + ": " + r.Tags["statement"] + r.Tags["host"]
 		if r.Direction == "in" {
@@ -105,9 +114,9 @@ func checkCallRows(t *testing.T, final document.Monitor, rounds, sent uint64, by
 		} else if byCallers && r.Tags["path"] != "(none)" {
 			key += " < " + r.Tags["method"] + " " + r.Tags["path"]
 		}
-		got[key] = row{got[key].calls + r.Calls, got[key].errors + r.Errors}
+		got[key] = callRow{got[key].calls + r.Calls, got[key].errors + r.Errors}
 	}
-	want := map[string]row{
+	want := map[string]callRow{
 		"web in: GET /orders/{}":                           {rounds, 0},
 		"web in: GET /orders/{}/items":                     {rounds, 0},
 		"web in: GET /broken":                              {rounds, rounds},
@@ -120,9 +129,9 @@ func checkCallRows(t *testing.T, final document.Monitor, rounds, sent uint64, by
 	}
 	const query = "db out: select name from orders where id = ? and name <> ?"
 	if byCallers {
-		want[query+" < GET /orders/{}"], want[query+" < GET /orders/{}/items"] = row{3 * rounds, 0}, row{3 * rounds, 0}
+		want[query+" < GET /orders/{}"], want[query+" < GET /orders/{}/items"] = callRow{3 * rounds, 0}, callRow{3 * rounds, 0}
 	} else {
-		want[query] = row{6 * rounds, 0}
+		want[query] = callRow{6 * rounds, 0}
 	}
 	for key, w := range want {
 		if got[key] != w {
@@ -136,6 +145,158 @@ func checkCallRows(t *testing.T, final document.Monitor, rounds, sent uint64, by
 	for _, r := range final.Rows {
 		if r.Direction == "in" && (r.Share == nil || *r.Share < 0 || *r.Share > 1) {
 			t.Errorf("%+v has no share", r)
+		}
+	}
+}
+
+// callJars are programs of others whose calls are observed, as Debian has them.
+var (
+	jmsJars = []string{
+		"activemq-broker.jar", "activemq-client.jar", "activemq-openwire-legacy.jar", "geronimo-jms_1.1_spec.jar",
+		"geronimo-j2ee-management-1.1-spec.jar", "hawtbuf.jar", "slf4j-api.jar", "slf4j-nop.jar",
+	}
+	clientJars = []string{
+		"httpclient.jar", "httpcore.jar", "commons-logging.jar", "commons-codec.jar",
+		"httpclient5.jar", "httpcore5.jar", "httpcore5-h2.jar", "slf4j-api.jar", "slf4j-nop.jar",
+	}
+	springJars = []string{"spring3-web.jar", "spring3-context.jar", "spring3-core.jar", "commons-logging.jar"}
+)
+
+// kafkaJar is fetched by .ci/setup calls.
+const kafkaJar = "../../.tools/kafka/kafka-clients-3.9.1.jar"
+
+// A callRow is what a row of calls is compared by.
+type callRow struct{ calls, errors uint64 }
+
+// TestCallCategoriesLive compares calls of further categories with what programs do in each round, and looks for secrets.
+func TestCallCategoriesLive(t *testing.T) {
+	t.Parallel()
+	jdks := jvmtest.JDKs(t)
+	for _, test := range []struct {
+		name, category string
+		isOld          bool // it does not run on every JDK
+		jars           []string
+		want           map[string]callRow // in a round, by category, direction and key
+	}{
+		{"Messages", "messaging", true, jmsJars, map[string]callRow{
+			"messaging in: orders": {1, 0}, "messaging in: news": {1, 0},
+			"messaging out: send orders": {1, 0}, "messaging out: send news": {1, 0}, "messaging out: send bills": {1, 0}, "messaging out: receive bills": {1, 0},
+		}},
+		{"Kafka", "messaging", true, []string{kafkaJar, "slf4j-api.jar", "slf4j-nop.jar"}, map[string]callRow{
+			"messaging out: send orders": {1, 0}, "messaging out: receive shop": {1, 0},
+		}},
+		{"Clients", "web", true, clientJars, map[string]callRow{
+			"web in: GET /fine": {3, 0}, "web in: GET /broken": {2, 2}, "web out: localhost": {6, 3},
+		}},
+		{"Tasks", "tasks,routes", false, springJars, map[string]callRow{
+			"tasks in: calls.Tasks$Job.run": {3, 0}, "tasks in: calls.Tasks$Ask.call": {1, 0}, "tasks in: calls.Tasks$Failing.run": {1, 1},
+			"tasks in: calls.Tasks.lambda": {1, 0}, "tasks in: calls.Tasks$Orders.tick": {1, 0},
+			"routes in: calls.Tasks$Orders.list": {1, 0}, "routes in: calls.Tasks$Orders.broken": {1, 1},
+		}},
+		{"Channels", "sockets,files", false, nil, map[string]callRow{
+			"sockets out: 127.0.0.1": {10, 0}, "files out: stream.bin": {2, 0}, "files out: channel.bin": {2, 0},
+		}},
+	} {
+		for _, jdk := range jdks {
+			if test.isOld && jdk.Major > 17 {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s jdk%d", test.name, jdk.Major), func(t *testing.T) {
+				t.Parallel()
+				jars := jarsOf(t, test.jars)
+				classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{"testdata/calls/" + test.name + ".java"}, Classpath: jars})
+				path := strings.Join(append([]string{classes}, jars...), string(os.PathListSeparator))
+				p := &monitoredProgram{t, jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: []string{"-cp", path, "calls." + test.name, t.TempDir()}})}
+				checkCategory(t, p, test.category, test.want)
+			})
+		}
+	}
+}
+
+func checkCategory(t *testing.T, p *monitoredProgram, category string, inRound map[string]callRow) {
+	t.Helper()
+	const rounds = 10
+	final, _, written := observeCalls(t, p, rounds, "--category", category)
+	got := make(map[string]callRow)
+	for _, r := range final.Rows {
+		key := r.Category + " " + r.Direction + ": " + callKey(r)
+		got[key] = callRow{got[key].calls + r.Calls, got[key].errors + r.Errors}
+	}
+	for key, w := range inRound {
+		if want := (callRow{w.calls * rounds, w.errors * rounds}); got[key] != want {
+			t.Errorf("%s: %+v, not %+v", key, got[key], want)
+		}
+		delete(got, key)
+	}
+	for key := range got {
+		if !strings.HasPrefix(key, "files ") { // a JVM also reads its classes
+			t.Errorf("a further row: %s", key)
+		}
+	}
+	if at := strings.Index(written, "hunter2"); at >= 0 {
+		t.Errorf("there is a secret: %.300s", written[max(0, at-200):])
+	}
+	if t.Failed() {
+		t.Logf("%+v\n%s", final.Rows, p.Stderr())
+	}
+}
+
+// callKey returns the key of a row; of the body of a lambda expression without its number, of a file its name.
+func callKey(r document.MonitorRow) string {
+	if r.Class != "" {
+		name, _, _ := strings.Cut(r.Method, "$")
+		return r.Class + "." + name
+	}
+	if file, is := r.Tags["file"]; is {
+		return filepath.Base(file)
+	}
+	var words []string
+	for _, name := range []string{"method", "path", "source", "destination", "consumer", "host", "peer"} {
+		value, is := r.Tags[name]
+		if is && value != "(none)" && (r.Direction == "in" || !slices.Contains([]string{"method", "path", "source"}, name)) {
+			words = append(words, verbs[name]+value)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// jarsOf returns the paths of jars. It skips the test if one is missing.
+func jarsOf(t *testing.T, names []string) (paths []string) {
+	t.Helper()
+	for _, name := range names {
+		path := name
+		if !strings.Contains(name, "/") {
+			path = filepath.Join("/usr/share/java", name)
+		}
+		path, err := filepath.Abs(path)
+		if err == nil {
+			_, err = os.Stat(path)
+		}
+		if err != nil {
+			t.Skipf("NOT TESTED: %s is missing: run .ci/setup calls", name)
+		}
+		paths = append(paths, path)
+	}
+	return paths
+}
+
+// TestCategoryRootsLive traces and profiles requests without the name of a method.
+func TestCategoryRootsLive(t *testing.T) {
+	t.Parallel()
+	jars := jarsOf(t, []string{"h2.jar"})
+	for _, jdk := range jvmtest.OneJDK(t) {
+		classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{"testdata/calls/Calls.java"}, Classpath: jars})
+		path := strings.Join(append([]string{classes}, jars...), string(os.PathListSeparator))
+		p := &monitoredProgram{t, jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: []string{"-cp", path, "calls.Calls", "warm"}})}
+		for _, args := range [][]string{{"trace", "--limit", "1"}, {"profile", "--timing", "exact", "--calls", "3"}} {
+			s := startSonde(t, slices.Concat(args[:1], []string{strconv.Itoa(p.PID), "--category", "web", "--json"}, args[1:])...)
+			p.do("work 2", "did ")
+			if code := s.end(t); code != exitOK {
+				t.Errorf("%s: exit code %d: %s", args[0], code, s.stderr.String())
+			}
+			if !strings.Contains(s.out.String(), `"doFilter"`) || strings.Contains(s.stderr.String(), "no loaded class") {
+				t.Errorf("%s: no request in %.1000s\n%s", args[0], s.out.String(), s.stderr.String())
+			}
 		}
 	}
 }

@@ -12,41 +12,81 @@ import (
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
+// setTag returns a tag with a value.
+func setTag(name, value string) results.TagValue {
+	return results.TagValue{Name: name, Value: value, Set: true}
+}
+
+func unsetTag(name string) results.TagValue { return results.TagValue{Name: name} }
+
+func tagLabel(tags ...results.TagValue) results.Label { return results.Label{Tags: tags} }
+
+func callTotals(calls, nanos, threw uint64) *arena.Totals {
+	return &arena.Totals{Calls: calls, Timed: calls, Nanos: nanos, Threw: threw}
+}
+
 // callsSample has two requests, one of which executes a statement with two drivers, and a job that executes it, too.
 func callsSample(t *testing.T, by string) (*liveTable, *monitorTable) {
 	t.Helper()
-	rules, err := categories.Read()
-	if err != nil {
-		t.Fatal(err)
-	}
-	set := func(name, value string) results.TagValue {
-		return results.TagValue{Name: name, Value: value, Set: true}
-	}
-	none := func(name string) results.TagValue { return results.TagValue{Name: name} }
-	label := func(tags ...results.TagValue) results.Label { return results.Label{Tags: tags} }
 	rows := []results.Row{
-		{ID: 1, Class: "a.Servlet", Name: "service", Probe: "jakarta-servlet", Label: label(set("method", "GET"), set("path", "/a"))},
-		{ID: 2, Class: "a.Servlet", Name: "service", Probe: "jakarta-servlet", Label: label(set("method", "GET"), set("path", "/b"))},
-		{ID: 3, Class: "a.Statement", Name: "execute", Probe: "jdbc", Label: label(set("statement", "select ?"), set("method", "GET"), set("path", "/a"))},
-		{ID: 4, Class: "b.Statement", Name: "execute", Probe: "jdbc", Label: label(set("statement", "select ?"), set("method", "GET"), set("path", "/a"))},
-		{ID: 5, Class: "b.Statement", Name: "execute", Probe: "jdbc", Label: label(set("statement", "select ?"), none("method"), none("path"))},
-		{ID: 6, Class: "b.Statement", Name: "execute", Probe: "jdbc", Label: label(results.TagValue{Name: "statement", Set: true, Null: true}, none("method"), none("path"))},
+		{ID: 1, Class: "a.Servlet", Name: "service", Probe: "jakarta-servlet", Label: tagLabel(setTag("method", "GET"), setTag("path", "/a"))},
+		{ID: 2, Class: "a.Servlet", Name: "service", Probe: "jakarta-servlet", Label: tagLabel(setTag("method", "GET"), setTag("path", "/b"))},
+		{ID: 3, Class: "a.Statement", Name: "execute", Probe: "jdbc", Label: tagLabel(setTag("statement", "select ?"), setTag("method", "GET"), setTag("path", "/a"))},
+		{ID: 4, Class: "b.Statement", Name: "execute", Probe: "jdbc", Label: tagLabel(setTag("statement", "select ?"), setTag("method", "GET"), setTag("path", "/a"))},
+		{ID: 5, Class: "b.Statement", Name: "execute", Probe: "jdbc", Label: tagLabel(setTag("statement", "select ?"), unsetTag("method"), unsetTag("path"))},
+		{ID: 6, Class: "b.Statement", Name: "execute", Probe: "jdbc", Label: tagLabel(results.TagValue{Name: "statement", Set: true, Null: true}, unsetTag("method"), unsetTag("path"))},
 		{ID: 7, Class: "c.Statement", Name: "execute", Probe: "jdbc"},
 		{ID: 8, Class: "b.Statement", Name: "execute", Probe: "jdbc", Label: results.Label{Other: true}},
 	}
+	return callsOf(t, by, nil, rows, map[uint32]*arena.Totals{
+		1: callTotals(10, 6_000_000, 1), 2: callTotals(10, 2_000_000, 0), 3: callTotals(20, 1_000_000, 0), 4: callTotals(20, 1_000_000, 0),
+		5: callTotals(2, 4_000_000, 0), 6: callTotals(1, 1000, 0), 7: {Calls: 3}, 8: callTotals(1, 500, 0),
+	})
+}
+
+// callsOf returns the table of rows of some categories after two seconds.
+func callsOf(t *testing.T, by string, names []string, rows []results.Row, totals map[uint32]*arena.Totals) (*liveTable, *monitorTable) {
+	t.Helper()
+	rules, err := categories.Read(names...)
+	if err != nil {
+		t.Fatal(err)
+	}
 	b := &liveTable{pid: 4711, rules: &callRules{rules}, rows: func() []results.Row { return rows }, view: monitorView{sort: "time", by: by}}
 	b.costs = func(*monitorTable) string { return "" }
-	totals := func(calls, nanos, threw uint64) *arena.Totals {
-		return &arena.Totals{Calls: calls, Timed: calls, Nanos: nanos, Threw: threw}
-	}
 	b.first = monitor.Start(0)
-	b.last = &monitor.Reading{At: int64(2 * time.Second), Methods: map[uint32]*arena.Totals{
-		1: totals(10, 6_000_000, 1), 2: totals(10, 2_000_000, 0), 3: totals(20, 1_000_000, 0), 4: totals(20, 1_000_000, 0),
-		5: totals(2, 4_000_000, 0), 6: totals(1, 1000, 0), 7: {Calls: 3}, 8: totals(1, 500, 0),
-	}}
+	b.last = &monitor.Reading{At: int64(2 * time.Second), Methods: totals}
 	table := &monitorTable{from: b.first, to: b.last, elapsed: 2 * time.Second}
 	b.group(table)
 	return b, table
+}
+
+// TestCallsOfMessages has a listener that executes a statement and sends, a job that receives, and a task.
+func TestCallsOfMessages(t *testing.T) {
+	noRequest := []results.TagValue{unsetTag("method"), unsetTag("path")}
+	rows := []results.Row{
+		{ID: 1, Class: "a.Listener", Name: "onMessage", Probe: "jakarta-jms-listener", Label: tagLabel(setTag("source", "orders"))},
+		{ID: 2, Class: "a.Statement", Name: "execute", Probe: "jdbc", Label: tagLabel(setTag("statement", "select ?"), noRequest[0], noRequest[1], setTag("source", "orders"))},
+		{ID: 3, Class: "a.Producer", Name: "send", Probe: "kafka-producer", Label: tagLabel(setTag("destination", "bills"), noRequest[0], noRequest[1], setTag("source", "orders"))},
+		{ID: 4, Class: "a.Consumer", Name: "receive", Probe: "jakarta-jms-receive", Label: tagLabel(setTag("consumer", "orders"), noRequest[0], noRequest[1], unsetTag("source"))},
+		{ID: 5, Class: "a.Job", Name: "run", Descriptor: "()V", Probe: "tasks"},
+	}
+	b, table := callsOf(t, byCaller, []string{"web", "db", "messaging", "tasks"}, rows, map[uint32]*arena.Totals{
+		1: callTotals(10, 4_000_000, 0), 2: callTotals(20, 1_000_000, 0), 3: callTotals(10, 400_000, 0), 4: callTotals(5, 5_000_000, 0), 5: callTotals(8, 8_000_000, 0),
+	})
+	want := `CATEGORY       CALLS  CALLS/S  ERRORS     MEAN  P99  SHARE  RUNNING  CALL
+messaging in      10      5.0       0   400 µs    -  100 %        0  orders
+db out            20       10       0  50.0 µs    -   25 %        0  └ 2 × select ?
+messaging out     10      5.0       0  40.0 µs    -   10 %        0  └ 1 × send bills
+tasks in           8      4.0       0  1.00 ms    -  100 %        0  a.Job.run
+messaging out      5      2.5       0  1.00 ms    -      -        0  receive orders < (no incoming call)`
+	if got := strings.Join(format.TableLines(callColumns, b.texts(table, b.view.rows(table)), 0), "\n"); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	for _, row := range b.document(table).Rows {
+		if isTask := row.Category == "tasks"; isTask != (row.Class == "a.Job" && row.Method == "run") {
+			t.Errorf("%+v", row)
+		}
+	}
 }
 
 func TestCallsTable(t *testing.T) {

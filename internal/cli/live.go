@@ -20,6 +20,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/report/text"
 	"github.com/sonde-jvm/sonde/internal/session"
+	"github.com/sonde-jvm/sonde/internal/spec/categories"
 	"github.com/sonde-jvm/sonde/internal/spec/expr"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
@@ -33,6 +34,7 @@ type targetFlags struct {
 	streams
 	pid      int
 	patterns []string
+	roots    []string           // those of the patterns that are of --category
 	methods  []*pattern.Pattern // the patterns, parsed
 	set      *pattern.Set       // of these
 	force    bool
@@ -41,8 +43,9 @@ type targetFlags struct {
 	yes      bool
 	settle   settleFlags
 
-	budget      float64 // part of the program's CPU time that the hooks of all commands may cost; 0 if the user states none
-	usualBudget float64 // that of this command, if the user states none; 0 for no limit
+	categories  []string // whose methods are meant, too
+	budget      float64  // part of the program's CPU time that the hooks of all commands may cost; 0 if the user states none
+	usualBudget float64  // that of this command, if the user states none; 0 for no limit
 }
 
 const forceUsage = "also put hooks into classes that lose parts when they are changed, because of a JDK bug (see sonde doctor)"
@@ -67,11 +70,31 @@ func (c *targetFlags) registerBudget(flags *pflag.FlagSet) {
 	flags.Var(share(&c.budget, 0), "budget", "part of the program's CPU time that the hooks of all commands may cost; beyond it, fewer calls are timed, and this is reported. "+unstated)
 }
 
+// registerCategories adds --category.
+func registerCategories(flags *pflag.FlagSet, to *[]string, what string) {
+	usual, others := categories.Names()
+	flags.StringSliceVar(to, "category", nil, what+": "+strings.Join(slices.Concat(usual, others), ", "))
+}
+
+// categoryRoots returns the patterns of the methods with which calls of categories begin.
+func categoryRoots(names []string) ([]string, error) {
+	roots, err := categories.Roots(names...)
+	if err != nil {
+		return nil, usage("--category: %w", err)
+	}
+	return roots, nil
+}
+
 func (c *targetFlags) parse(args []string) (err error) {
 	if c.pid, err = processNumber(args[0]); err != nil {
 		return err
 	}
-	c.patterns = args[1:]
+	if c.roots, err = categoryRoots(c.categories); err != nil {
+		return err
+	}
+	if c.patterns = slices.Concat(args[1:], c.roots); len(c.patterns) == 0 {
+		return usage("METHOD is missing")
+	}
 	if c.methods, err = pattern.ParseAll(c.patterns...); err == nil {
 		c.set, err = pattern.NewSet(c.methods...)
 	}
@@ -501,6 +524,9 @@ func (v *liveSession) reportHooks(ctx context.Context) {
 		if len(methods) > 0 {
 			v.screen.say("hooks in %s of %s%s", format.Count(len(methods), "method", "methods"), format.Count(v.session.Classes(), "class", "classes"), took)
 		}
+	}
+	if len(empty) < len(v.target.patterns) { // a program has few of the libraries of a category
+		empty = slices.DeleteFunc(empty, func(text string) bool { return slices.Contains(v.target.roots, text) })
 	}
 	v.reportUnmatched(ctx, v.named(empty))
 	v.reportLeft(left)

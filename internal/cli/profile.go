@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -41,6 +42,8 @@ type profileCommand struct {
 	roots    *pattern.Set
 	words    []string // with start: the command that starts the program
 	agentDir string   // with start: for the agent's jar
+
+	categories []string // whose calls are roots, too
 }
 
 func newProfile(s streams) *cobra.Command {
@@ -51,6 +54,7 @@ func newProfile(s streams) *cobra.Command {
 		Long:  profileLong,
 		Example: `  sonde profile 4711 --root com.acme.Shop.checkout
   sonde profile 4711 --root com.acme.Shop.checkout --duration 30s -o checkout.html
+  sonde profile 4711 --category web --duration 30s -o requests.html
   sonde profile 4711 --root 'com.acme.**.handle*' --timing exact --calls 1000 -o handle.pb.gz
   sonde profile --start --root com.acme.Main.main -o main.html -- java -jar app.jar`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -74,6 +78,7 @@ func newProfile(s streams) *cobra.Command {
 	}
 	flags := command.Flags()
 	flags.StringArrayVar(&c.Roots, "root", nil, "pattern of the methods whose calls are measured; may be repeated")
+	registerCategories(flags, &c.categories, "measure calls of these `CATEGORIES`, as sonde calls knows them; incoming ones, if there are any")
 	flags.Var(oneOf(&c.Scheme, "", "lazy", "eager"), "scheme", "lazy or eager; the default is the one that costs the program less")
 	flags.Var(oneOf(&c.Timing, cct.Auto, "exact", "sampled", "auto", "stacks"), "timing", "exact, sampled, auto or stacks; exact with --scheme or --start")
 	flags.Var(share(&c.Budget, profile.DefaultBudget), "budget", "with --timing auto: share of the program's processor time that measuring may cost")
@@ -102,10 +107,18 @@ func (c *profileCommand) check(args []string, dash int, given func(string) bool)
 	if err := c.checkTarget(args, dash); err != nil {
 		return err
 	}
+	roots, err := categoryRoots(c.categories)
+	if err != nil {
+		return err
+	}
+	for _, root := range roots {
+		if !slices.Contains(c.Roots, root) {
+			c.Roots = append(c.Roots, root)
+		}
+	}
 	if len(c.Roots) == 0 {
 		return usage("--root PATTERN is missing: name the method whose calls are measured")
 	}
-	var err error
 	if c.roots, err = pattern.ParseSet(c.Roots...); err != nil {
 		return usage("--root: %w", err)
 	}

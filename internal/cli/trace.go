@@ -64,14 +64,15 @@ type traceCommand struct {
 func newTrace(s streams) *cobra.Command {
 	c := &traceCommand{targetFlags: targetFlags{streams: s}}
 	command := &cobra.Command{
-		Use:     "trace PID METHOD...",
+		Use:     "trace PID [METHOD...]",
 		Short:   "Trace transactions of a running JVM: each call in time and depth",
 		Long:    traceLong,
 		Example: traceExamples,
-		Args:    atLeast("PID", "METHOD"),
+		Args:    atLeast("PID"),
 		RunE:    checkAndRun(c),
 	}
 	flags := command.Flags()
+	registerCategories(flags, &c.categories, "trace calls of these `CATEGORIES`, as sonde calls knows them; incoming ones, if there are any")
 	flags.Var(number(&c.levels, 4, 1, mostTraceLevels), "levels", "trace `N` levels of calls below the method")
 	flags.Var(span(&c.slowerThan, 0, 0, 0), "slower-than", "keep only transactions that took longer")
 	flags.StringArrayVar(&c.captures, "capture", nil, "`EXPR` whose value is recorded, such as '$1.id' or '$return'; may be repeated")
@@ -254,6 +255,7 @@ Files (-o) by the end of their names:
 .txt                       as on the terminal, with every transaction drawn`
 
 const traceExamples = `  sonde trace 4711 com.acme.Shop.checkout
+  sonde trace 4711 --category web --slower-than 1s
   sonde trace 4711 com.acme.Shop.checkout --slower-than 200ms --limit 5 -o slow.html
   sonde trace 4711 com.acme.Shop.checkout --when '$1.customer.tier == "gold"' --levels 6
   sonde trace 4711 com.acme.Pay.charge --within 'com.acme.Web.handle >> com.acme.Order.*'

@@ -67,6 +67,8 @@ type label struct{ Name, Value string }
 func labelsOf(k monitor.Key) []label {
 	labels := []label{{"class", k.Method.Class}, {"method", k.Method.Name}, {"descriptor", k.Method.Descriptor}}
 	switch {
+	case k.Category != "" && k.Method.Class != "":
+		labels = append([]label{{"category", k.Category}, {"direction", k.Direction}}, labels...)
 	case k.Category != "":
 		labels = []label{{"category", k.Category}, {"direction", k.Direction}}
 	case k.Pattern != "":

@@ -46,16 +46,20 @@ func compare(t *testing.T, golden string, of Target, isUp bool, since *monitor.I
 	}
 }
 
-// TestContextLabels: rows by context are series of their own.
+// TestContextLabels: rows by context, and of categories, are series of their own.
 func TestContextLabels(t *testing.T) {
-	key := monitor.Key{Pattern: "a.B.c", Within: "x.Y.z >", Tags: "tier=gold\nkind=a=b", Callers: "a.C.d"}
-	var out strings.Builder
-	if err := write(&out, Target{Main: "M", PID: 7}, false, &monitor.Interval{Rows: []monitor.Row{{Key: key, Calls: 3}}}); err != nil {
-		t.Fatal(err)
-	}
-	want := `sonde_calls_total{main="M",pattern="a.B.c",within="x.Y.z >",tag_tier="gold",tag_kind="a=b",callers="a.C.d"} 3` + "\n"
-	if !strings.Contains(out.String(), want) {
-		t.Error(out.String())
+	for want, key := range map[string]monitor.Key{
+		`pattern="a.B.c",within="x.Y.z >",tag_tier="gold",tag_kind="a=b",callers="a.C.d"`: {Pattern: "a.B.c", Within: "x.Y.z >", Tags: "tier=gold\nkind=a=b", Callers: "a.C.d"},
+		`category="db",direction="out",tag_statement="select ?"`:                          {Category: "db", Direction: "out", Tags: "statement=select ?"},
+		`category="tasks",direction="in",class="a.B",method="run",descriptor="()V"`:       {Category: "tasks", Direction: "in", Method: monitor.Method{Class: "a.B", Name: "run", Descriptor: "()V"}},
+	} {
+		var out strings.Builder
+		if err := write(&out, Target{Main: "M", PID: 7}, false, &monitor.Interval{Rows: []monitor.Row{{Key: key, Calls: 3}}}); err != nil {
+			t.Fatal(err)
+		}
+		if want = `sonde_calls_total{main="M",` + want + "} 3\n"; !strings.Contains(out.String(), want) {
+			t.Errorf("%s is missing in\n%s", want, out.String())
+		}
 	}
 }
 

@@ -1,5 +1,5 @@
 // Package categories holds the rules for calls that come into a program or go out of it:
-// web requests, statements of databases. The rules are a probe set, rules.yaml.
+// web requests, statements of databases, messages. The rules are a probe set, rules.yaml.
 package categories
 
 import (
@@ -35,32 +35,36 @@ type Rules struct {
 	keys   map[Category][]string
 }
 
-// Read returns the rules of categories; of all, if none is named.
+// extra are the categories that have to be named: they cost more than others, or show work that others show, too.
+var extra = []string{"tasks", "routes", "sockets", "files"}
+
+// IsExtra reports whether a category is read only if it is named.
+func IsExtra(category string) bool { return slices.Contains(extra, category) }
+
+// Read returns the rules of categories; of all but the extra ones, if none is named.
 func Read(names ...string) (*Rules, error) {
 	set, err := probeset.ParseOwn(rules, "rules.yaml")
 	if err != nil {
 		return nil, err
 	}
+	isOfIncoming := incomingTags(set)
 	if err := choose(set, names); err != nil {
 		return nil, err
 	}
 	r := &Rules{Set: set, probes: make(map[string]Category), keys: make(map[Category][]string)}
 	for _, direction := range []probeset.Direction{probeset.In, probeset.Out} {
+		callers := r.Callers()
 		for i := range set.Probes {
 			p := &set.Probes[i]
-			if c := (Category{p.Category, p.Direction}); p.Direction == direction {
-				r.probes[p.Name] = c
-				if r.add(c); direction == probeset.In {
-					r.keys[c] = p.GroupBy
-				}
+			if p.Direction != direction {
+				continue
 			}
-		}
-	}
-	callers := r.Callers()
-	for i := range set.Probes {
-		if p := &set.Probes[i]; p.Direction == probeset.Out {
-			p.GroupBy = slices.DeleteFunc(p.GroupBy, func(tag string) bool { return isOfIncoming(tag) && !slices.Contains(callers, tag) })
-			r.keys[r.probes[p.Name]] = slices.DeleteFunc(slices.Clone(p.GroupBy), isOfIncoming)
+			key := slices.Clone(p.GroupBy)
+			if direction == probeset.Out {
+				p.GroupBy = slices.DeleteFunc(p.GroupBy, func(tag string) bool { return isOfIncoming[tag] && !slices.Contains(callers, tag) })
+				key = slices.DeleteFunc(key, func(tag string) bool { return isOfIncoming[tag] })
+			}
+			r.add(p.Name, Category{p.Category, p.Direction}, key)
 		}
 	}
 	set.Tags = slices.DeleteFunc(set.Tags, func(t probeset.Tag) bool {
@@ -69,8 +73,39 @@ func Read(names ...string) (*Rules, error) {
 	return r, set.Check()
 }
 
-// isOfIncoming reports whether a tag identifies incoming calls.
-func isOfIncoming(tag string) bool { return tag == "method" || tag == "path" }
+// Roots returns patterns of the methods with which calls of categories begin: incoming calls, or outgoing ones if a category
+// has no others.
+func Roots(names ...string) (patterns []string, err error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	r, err := Read(names...)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range r.Set.Probes {
+		if p.Direction == probeset.Out && slices.Contains(r.All, Category{p.Category, probeset.In}) {
+			continue
+		}
+		for _, m := range p.Methods {
+			if text := m.String(); !slices.Contains(patterns, text) {
+				patterns = append(patterns, text)
+			}
+		}
+	}
+	return patterns, nil
+}
+
+// incomingTags returns the tags that identify incoming calls.
+func incomingTags(set *probeset.Set) map[string]bool {
+	is := make(map[string]bool)
+	for _, p := range set.Probes {
+		for _, tag := range p.GroupBy {
+			is[tag] = is[tag] || p.Direction == probeset.In
+		}
+	}
+	return is
+}
 
 // choose removes the rules of other categories.
 func choose(set *probeset.Set, names []string) error {
@@ -80,7 +115,12 @@ func choose(set *probeset.Set, names []string) error {
 			return fmt.Errorf("there is no category %q: there are %s", name, strings.Join(known, ", "))
 		}
 	}
-	set.Probes = slices.DeleteFunc(set.Probes, func(p probeset.Probe) bool { return len(names) > 0 && !slices.Contains(names, p.Category) })
+	set.Probes = slices.DeleteFunc(set.Probes, func(p probeset.Probe) bool {
+		if len(names) == 0 {
+			return IsExtra(p.Category)
+		}
+		return !slices.Contains(names, p.Category)
+	})
 	return nil
 }
 
@@ -93,25 +133,39 @@ func namesOf(set *probeset.Set) (names []string) {
 	return names
 }
 
-// Names returns the names of all categories.
-func Names() []string {
+// Names returns the names of all categories: those that are read if none is named, and the extra ones.
+func Names() (usual, others []string) {
 	set, err := probeset.ParseOwn(rules, "rules.yaml")
 	if err != nil {
-		return nil // Read reports it
+		return nil, nil // Read reports it
 	}
-	return namesOf(set)
+	for _, name := range namesOf(set) {
+		if IsExtra(name) {
+			others = append(others, name)
+		} else {
+			usual = append(usual, name)
+		}
+	}
+	return usual, others
 }
 
-func (r *Rules) add(c Category) {
+// add adds a probe, its category, and the tags that identify calls.
+func (r *Rules) add(probe string, c Category, key []string) {
+	r.probes[probe] = c
 	if !slices.Contains(r.All, c) {
 		r.All = append(r.All, c)
+	}
+	for _, tag := range key {
+		if !slices.Contains(r.keys[c], tag) {
+			r.keys[c] = append(r.keys[c], tag)
+		}
 	}
 }
 
 // Of returns the category of a probe.
 func (r *Rules) Of(probe string) Category { return r.probes[probe] }
 
-// Key returns the tags that identify the calls of a category.
+// Key returns the tags that identify the calls of a category. If there are none, the method does.
 func (r *Rules) Key(c Category) []string { return r.keys[c] }
 
 // Callers returns the tags that identify incoming calls. Outgoing calls have them, too, if

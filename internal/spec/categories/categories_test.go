@@ -3,6 +3,7 @@ package categories
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
@@ -13,9 +14,11 @@ func TestRules(t *testing.T) {
 		names          []string
 		all, tags, key string
 	}{
-		{nil, "[web in db out web out]", "[host method path statement]", "[statement]"},
+		{nil, "[web in messaging in db out web out messaging out]", "[consumer destination host method path source statement]", "[statement]"},
 		{[]string{"db"}, "[db out]", "[statement]", "[statement]"},
 		{[]string{"web"}, "[web in web out]", "[host method path]", "[]"},
+		{[]string{"tasks", "db"}, "[tasks in db out]", "[statement]", "[statement]"},
+		{[]string{"messaging", "sockets"}, "[messaging in messaging out sockets out]", "[consumer destination peer source]", "[]"},
 	} {
 		r, err := Read(test.names...)
 		if err != nil {
@@ -41,7 +44,7 @@ func TestRules(t *testing.T) {
 			t.Errorf("%v: optional %v, hand-off %v", test.names, r.Set.Optional, r.Set.HandOff)
 		}
 	}
-	if _, err := Read("databases"); err == nil || err.Error() != `there is no category "databases": there are web, db` {
+	if _, err := Read("databases"); err == nil || err.Error() != `there is no category "databases": there are web, db, messaging, tasks, routes, sockets, files` {
 		t.Errorf("an unknown category: %v", err)
 	}
 }
@@ -55,9 +58,13 @@ func TestRulesAreOwn(t *testing.T) {
 
 // TestEveryRuleHasAKey: every method of a probe sets the tags by which its calls are grouped.
 func TestEveryRuleHasAKey(t *testing.T) {
-	r, err := Read()
+	usual, others := Names()
+	r, err := Read(append(usual, others...)...)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if got, want := fmt.Sprint(r.Key(Category{"messaging", probeset.Out})), "[destination consumer]"; got != want {
+		t.Errorf("the key of messages is %s, not %s", got, want)
 	}
 	for _, p := range r.Set.Probes {
 		for _, name := range r.Key(r.Of(p.Name)) {
@@ -67,6 +74,42 @@ func TestEveryRuleHasAKey(t *testing.T) {
 		}
 		if p.Category == "" || p.Direction == probeset.Undirected || p.Level != probeset.Time {
 			t.Errorf("probe %s: category %q, direction %v, level %v", p.Name, p.Category, p.Direction, p.Level)
+		}
+	}
+}
+
+func TestRoots(t *testing.T) {
+	for _, test := range []struct {
+		names []string
+		want  string
+	}{
+		{nil, "[]"},
+		{[]string{"db"}, "[java.sql.Statement.execute* java.sql.PreparedStatement.execute* java.sql.Statement+.executeLarge*]"},
+		{[]string{"messaging"}, "[jakarta.jms.MessageListener.onMessage javax.jms.MessageListener.onMessage]"},
+	} {
+		roots, err := Roots(test.names...)
+		if got := fmt.Sprint(roots); err != nil || got != test.want {
+			t.Errorf("%v: %s (%v), not %s", test.names, got, err, test.want)
+		}
+	}
+}
+
+// TestJakartaIsAsJavax: libraries are tested with one of the two names that their packages have.
+func TestJakartaIsAsJavax(t *testing.T) {
+	r, err := Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules := make(map[string]bool)
+	for _, tag := range r.Set.Tags {
+		rules[fmt.Sprint(tag.Name, tag.Value, tag.At, tag.As, tag.MayCall)] = true
+	}
+	for _, p := range r.Set.Probes {
+		rules[fmt.Sprint(p.Category, p.Direction, p.Methods, p.When, p.Fails, p.MayCall, p.GroupBy)] = true
+	}
+	for rule := range rules {
+		if other := strings.ReplaceAll(rule, "javax.", "jakarta."); !rules[other] {
+			t.Errorf("there is %s, and not %s", rule, other)
 		}
 	}
 }
