@@ -144,7 +144,9 @@ TOTAL   part of all samples with the method anywhere on the stack
 KIND    how most of its own samples ran: interpreted, compiled (by C1 or C2, if the
         sampler distinguishes them), inlined into the caller, or native. For other code:
         a library, VM (the JVM itself), stub (code that the JVM has generated for
-        itself), kernel
+        itself), kernel. Of inlined methods, the JVM records only some places, so a
+        neighbour may be named: -XX:+UnlockDiagnosticVMOptions -XX:+DebugNonSafepoints
+        at its start make it record all
 LINE    line of most of its own samples
 CPU     with --threads: processor time of the thread, from the kernel
 
