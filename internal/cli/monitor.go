@@ -58,7 +58,7 @@ type monitorCommand struct {
 	tokenFile  string
 	calls      uint64
 	failIf     []string
-	goals      []*monitor.Goal
+	bounds     []*probeset.Bound // of failIf
 	contexts   contextFlags
 	wanted     *probeset.Set // of contexts; nil if none is used
 	name       string        // of the command
@@ -130,11 +130,11 @@ func (c *monitorCommand) checkExport() (err error) {
 		}
 	}
 	for _, text := range c.failIf {
-		goal, ok := monitor.ParseGoal(text)
+		bound, ok := probeset.ParseBound(text)
 		if !ok {
-			return usage("--fail-if %q: must be %s", text, monitor.WantsGoal)
+			return usage("--fail-if %q: must be %s", text, probeset.WantsBound)
 		}
-		c.goals = append(c.goals, goal)
+		c.bounds = append(c.bounds, bound)
 	}
 	if c.tokenFile != "" && c.listen == "" {
 		return usage("--token-file needs --listen")
@@ -213,9 +213,10 @@ STALLED count only timed calls, and are marked with ≥.
 
 --fail-if is for scripts: if a condition holds for a row, at the end and for the whole time,
 a message names the row and the figure, and the exit code is 3. A condition compares (with
-< <= > >=) one of: mean, max, p50 or another percentile with a time; errors with a number or a
-part of the calls (1%); calls, rate (calls a second) or stalled with a number. Times of methods
-that were not called meet no condition; 'calls < 1' does.
+< <= > >=) one of: mean, max, p50 or another percentile with a time; running, the age of the
+oldest call that runs, with a time; errors with a number or a part of the calls (1%); calls,
+rate (calls a second) or stalled with a number. Times of methods that were not called meet no
+condition; 'calls < 1' does.
 
 On a terminal, the table is updated in place:
 Keys  c, t, e, m, 9, r, n  sort by calls, time, errors, mean, P99, running, name
@@ -341,16 +342,16 @@ func (r *monitorRun) finish(ctx context.Context, ended ending) error {
 	if err := errors.Join(r.write(whole), failure, err); err != nil {
 		return err
 	}
-	return r.checkGoals(whole)
+	return r.checkBounds(whole)
 }
 
-// checkGoals reports the rows for which a condition of --fail-if holds.
-func (r *monitorRun) checkGoals(whole *monitorTable) (failure error) {
-	for _, goal := range r.goals {
+// checkBounds reports the rows for which a condition of --fail-if holds.
+func (r *monitorRun) checkBounds(whole *monitorTable) (failure error) {
+	for _, bound := range r.bounds {
 		for i := range whole.Rows {
 			row := &whole.Rows[i]
-			if figure, isMissed := goal.Missed(row); isMissed {
-				r.screen.say("sonde: %s", format.Printable(goal.Sentence(whole.names[row.Key], figure)))
+			if figure, holds, _ := monitor.Figure(bound, row); holds {
+				r.screen.say("sonde: %s", format.Printable(fmt.Sprintf("%s: %s is %s (--fail-if '%v')", whole.names[row.Key], bound.Name(), figure, bound)))
 				failure = exitStatus(exitGoal)
 			}
 		}

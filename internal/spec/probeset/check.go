@@ -31,7 +31,7 @@ type checker struct {
 
 func (c *checker) check() {
 	c.sequences = map[string]bool{}
-	if n := len(c.set.Probes); n > MaxProbes {
+	if n := len(c.set.stated()); n > MaxProbes {
 		c.report("set.probes", "", fmt.Sprintf("there are %d probes, at most %d are allowed", n, MaxProbes), "combine some: a probe can have several patterns")
 	}
 	tags := map[string]bool{}
@@ -61,6 +61,7 @@ func (c *checker) check() {
 		}
 		names[p.Name] = p.Name != ""
 	}
+	c.goals()
 	c.rules()
 }
 

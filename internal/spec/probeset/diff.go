@@ -10,7 +10,7 @@ import (
 
 // Diff returns the changes that lead from one set, which may be nil, to another: removals
 // first, then alterations and additions in the order of the sets. Probes are identified
-// by name, tags by name and place, rules by their classes.
+// by name, tags by name and place, goals by their method, rules by their classes.
 func Diff(have, want *Set) []Change {
 	if have == nil {
 		have = &Set{HandOff: want.HandOff}
@@ -18,6 +18,7 @@ func Diff(have, want *Set) []Change {
 	var changes []Change
 	changes = append(changes, differences(OfProbe, probesOf(have), probesOf(want))...)
 	changes = append(changes, differences(OfTag, tagsOf(have), tagsOf(want))...)
+	changes = append(changes, differences(OfGoal, goalsOf(have), goalsOf(want))...)
 	changes = append(changes, differences(OfRule, rulesOf(have), rulesOf(want))...)
 	var whole []Field
 	if have.HandOff != want.HandOff {
@@ -32,7 +33,7 @@ func Diff(have, want *Set) []Change {
 	return changes
 }
 
-// entry is a probe, a tag or a rule to compare.
+// entry is a probe, a tag, a goal or a rule to compare.
 type entry struct {
 	key, name string
 	fields    []field
@@ -48,11 +49,15 @@ func entries[T any](list []T, fields func(*T, *reader) []field, identify func(*T
 }
 
 func probesOf(s *Set) []entry {
-	return entries(s.Probes, (*Probe).fields, func(p *Probe) (string, string) { return p.Name, p.Name })
+	return entries(s.stated(), (*Probe).fields, func(p *Probe) (string, string) { return p.Name, p.Name })
 }
 
 func tagsOf(s *Set) []entry {
 	return entries(s.Tags, (*Tag).fields, func(t *Tag) (string, string) { return t.Name + " at " + t.At.String(), t.Name })
+}
+
+func goalsOf(s *Set) []entry {
+	return entries(s.Goals, (*Goal).fields, func(g *Goal) (string, string) { return g.Method.String(), g.Method.String() })
 }
 
 func rulesOf(s *Set) []entry {
@@ -168,11 +173,12 @@ const (
 	OfTag
 	OfSet  // the set as a whole
 	OfRule // its name is its classes
+	OfGoal // its name is its method
 )
 
-var kindNames = [...]string{"probe", "tag", "set", "rule"}
+var kindNames = [...]string{"probe", "tag", "set", "rule", "goal"}
 
-func (k Kind) String() string { return kindNames[min(k, OfRule)] }
+func (k Kind) String() string { return kindNames[min(k, OfGoal)] }
 
 // MarshalText returns the name, for JSON.
 func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
@@ -184,7 +190,7 @@ func (k *Kind) UnmarshalText(text []byte) error { return unmarshal(k, kindNames[
 type Change struct {
 	Action Action  `json:"action"`
 	Kind   Kind    `json:"kind"`
-	Name   string  `json:"name,omitempty"` // of the probe or tag, or classes of the rule; empty for the set
+	Name   string  `json:"name,omitempty"` // of the probe or tag, method of the goal, or classes of the rule; empty for the set
 	Fields []Field `json:"fields"`         // that differ; all of them for an addition or removal
 }
 

@@ -98,6 +98,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("version: 1\nprobes:\n- name: p\n  methods: ['**', '!a.B.c']\n  within: a.B.c >\n  when: $1 > 3\n  for: 10m\n  sample: 1/3\n")
 	f.Add("version: 1\ntags:\n- {name: t, value: $1, at: a.B.c}\nprobes: []\nhand-off: no\n")
 	f.Add("version: 1\nprobes: []\nweave:\n- {classes: [a.**, '**.*$$*'], when: never}\n- classes: '**'\n  when: load\n")
+	f.Add("version: 1\ngoals:\n- {method: a.B.c, goal: [p95 < 200ms, errors < 1%], over: 5m, recovered-after: 20 calls, on-miss: {run: [./n, a, a]}}\n- {method: '**', goal: max<1s, on-miss: {post: 'http://h/'}}\n")
 	f.Add("a: &b [*b]\n<<: {x: 1}\n? [k]\n: v\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		set, err := probeset.Parse([]byte(text), "f")

@@ -53,6 +53,7 @@ func parse(text []byte, name string, isOwn bool) (*Set, error) {
 	if err := failure(r.problems); err != nil {
 		return nil, err
 	}
+	set.measureGoals()
 	return set, nil
 }
 
@@ -154,6 +155,13 @@ func (r *reader) set(root *yaml.Node) *Set {
 				set.Probes = append(set.Probes, r.probe(item, place("probes").index(i)))
 			}
 		}},
+		{name: "goals", read: func(n *yaml.Node, at place, where string) {
+			for i, item := range r.list(n, at, where, "a list of goals, each '- method: …' with 'goal: …'") {
+				var goal Goal
+				r.mapping(item, place("goals").index(i), titleOf(item, "goal"), goal.fields(r))
+				set.Goals = append(set.Goals, goal)
+			}
+		}},
 		{name: "weave", read: func(n *yaml.Node, at place, where string) {
 			for i, item := range r.list(n, at, where, "a list of rules, each '- classes: …' with 'when: …'") {
 				var rule Rule
@@ -181,9 +189,10 @@ func (r *reader) probe(n *yaml.Node, at place) (p Probe) {
 type field struct {
 	name   string
 	read   readFunc
-	values []string // none where it is not stated
-	list   bool     // of texts
-	plain  bool     // a number, not a text
+	values []string              // none where it is not stated
+	list   bool                  // of texts
+	plain  bool                  // a number, not a text
+	inner  func(*reader) []field // of a mapping, which values sum up; nil otherwise
 }
 
 type readFunc func(n *yaml.Node, at place, where string)
@@ -270,11 +279,15 @@ func number[T int | uint64](name string, r *reader, to *T, most uint64) field {
 	return f
 }
 
-// titleOf returns how messages refer to a probe or tag: by its name, where it has one.
+// titleOf returns how messages refer to a probe, tag or goal: by its name or method, where it has one.
 func titleOf(n *yaml.Node, kind string) string {
+	key := "name"
+	if kind == "goal" {
+		key = "method"
+	}
 	if n.Kind == yaml.MappingNode {
 		for i := 0; i+1 < len(n.Content); i += 2 {
-			if name := n.Content[i+1]; n.Content[i].Value == "name" && name.Kind == yaml.ScalarNode {
+			if name := n.Content[i+1]; n.Content[i].Value == key && name.Kind == yaml.ScalarNode {
 				return title(kind, name.Value)
 			}
 		}
@@ -538,7 +551,7 @@ func join(where, name string) string {
 // orNothing says that a key can be left out, where it can.
 func orNothing(at place) string {
 	key := string(at[strings.LastIndexByte(string(at), '.')+1:])
-	if strings.HasPrefix(string(at), "weave[") || key == "name" || key == "methods" || key == "value" || key == "at" || strings.HasSuffix(key, "]") {
+	if strings.HasPrefix(string(at), "weave[") || key == "name" || key == "methods" || key == "method" || key == "goal" || key == "value" || key == "at" || strings.HasSuffix(key, "]") {
 		return ""
 	}
 	return ", or leave out the key"

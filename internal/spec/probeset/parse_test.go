@@ -50,7 +50,16 @@ func TestExample(t *testing.T) {
 				Category: "db", Direction: probeset.Out, Fails: spectest.Expr("$return.status >= 500"), GroupBy: []string{"query"},
 			},
 			{Name: "who-asks", Methods: spectest.Patterns("com.acme.Cache.load"), Level: probeset.Time, Context: 3},
+			{Name: "goal-Shop.checkout", Methods: spectest.Patterns("com.acme.Shop.checkout"), Level: probeset.Time, Levels: 100, Goal: true},
 		},
+		Goals: []probeset.Goal{{
+			Method: spectest.Pattern("com.acme.Shop.checkout"), Over: 5 * time.Minute, Recovered: probeset.Recovery{Time: time.Minute},
+			Bounds: []*probeset.Bound{
+				{Text: "p95 < 200ms", Quantity: "p", Quantile: 0.95, Less: true, Limit: 200e6},
+				{Text: "errors < 1%", Quantity: "errors", Less: true, Limit: 0.01, IsShare: true},
+			},
+			OnMiss: probeset.OnMiss{Run: []string{"./notify", "checkout"}}, Probe: "goal-Shop.checkout",
+		}},
 		Weave: []probeset.Rule{
 			{Classes: spectest.Classes("com.acme.dao.**"), When: probeset.Static},
 			{Classes: spectest.Classes("com.acme.gen.**", "**.*$$*"), When: probeset.Never},

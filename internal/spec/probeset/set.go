@@ -1,4 +1,4 @@
-// Package probeset holds the probes, tags and weaving rules that a user asks for. A set
+// Package probeset holds the probes, tags, goals and weaving rules that a user asks for. A set
 // comes from flags or from a file, probes.yaml, whose schema is in docs/formats/probes.md.
 //
 // [Parse] is strict: unknown keys are errors, and all errors are reported at once, each
@@ -20,6 +20,7 @@ import (
 type Set struct {
 	Probes []Probe
 	Tags   []Tag
+	Goals  []Goal // each is measured by one of the probes
 	// HandOff makes transactions keep their context and tags when they continue in
 	// another thread. It is the default in a file.
 	HandOff bool
@@ -54,6 +55,8 @@ type Probe struct {
 	GroupBy    []string      // tags by whose values results are grouped
 	For        time.Duration // the probe ends after this time; 0: no limit
 	Calls      uint64        // the probe ends after this number of calls; 0: no limit
+
+	Goal bool // it measures a goal, and no file states it
 }
 
 // Tag is a named value that everything below a method can read. A name may be set at

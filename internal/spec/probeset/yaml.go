@@ -20,11 +20,15 @@ func (s *Set) YAML() []byte {
 	if len(s.Tags) > 0 {
 		add(root, "tags", sequence(s.Tags, (*Tag).fields))
 	}
-	probes := sequence(s.Probes, (*Probe).fields)
-	if len(s.Probes) == 0 {
+	stated := s.stated()
+	probes := sequence(stated, (*Probe).fields)
+	if len(stated) == 0 {
 		probes.Style = yaml.FlowStyle
 	}
 	add(root, "probes", probes)
+	if len(s.Goals) > 0 {
+		add(root, "goals", sequence(s.Goals, (*Goal).fields))
+	}
 	if len(s.Weave) > 0 {
 		add(root, "weave", sequence(s.Weave, (*Rule).fields))
 	}
@@ -57,6 +61,8 @@ func mapping(fields []field) *yaml.Node {
 	for _, f := range fields {
 		switch {
 		case len(f.values) == 0:
+		case f.inner != nil:
+			add(n, f.name, mapping(f.inner(nil)))
 		case f.plain:
 			add(n, f.name, numberNode(f.values[0]))
 		case f.list && len(f.values) > 1:
