@@ -487,13 +487,13 @@ func (r *drillRun) descend(ctx context.Context, choice drill.Choice) (woven int,
 		ahead = 1
 	}
 	set := r.withValuesOf(append(slices.Clone(path[1:]), seen...))
-	woven, on, err := r.applied.Narrow(ctx, set, path, open, ahead)
+	woven, on, err := r.applied.Narrow(ctx, set, tracedName, path, open, ahead)
 	if err != nil && set != r.applied.set && ctx.Err() == nil { // the values may be why
 		for _, tag := range set.Tags[len(r.applied.set.Tags):] {
 			delete(r.values, tag.Name)
 		}
 		set = r.applied.set
-		woven, on, err = r.applied.Narrow(ctx, set, path, open, ahead)
+		woven, on, err = r.applied.Narrow(ctx, set, tracedName, path, open, ahead)
 	}
 	if err != nil || woven == 0 {
 		return 0, err

@@ -38,6 +38,7 @@ type Look struct {
 	base      map[uint32]*arena.Totals // what hooks had measured when this look asked for them
 	nodes     map[uint32]arena.Node    // the same by node
 	rings     RingCounters             // when this look began to trace
+	earlier   RingCounters             // what it counted when it traced before
 	seen      map[seenClass]bool       // classes that Prefetch and Survey have returned
 	thinned   map[uint32]bool          // by the ids of hooks: they measure less than the look wanted
 	isClosed  bool
@@ -787,7 +788,7 @@ func (l *Look) Answer(ticket uint64) {
 }
 
 // SetRings sets the size of each thread's ring of traced calls, and the number of levels that
-// are traced: see arena.SetRings. No other look can trace until this one is closed.
+// are traced: see arena.SetRings. No other look can trace until EndRings or until this one is closed.
 func (l *Look) SetRings(bytes, levels uint32) error {
 	l.looks.lock.Lock()
 	defer l.looks.lock.Unlock()
@@ -801,6 +802,17 @@ func (l *Look) SetRings(bytes, levels uint32) error {
 		}
 	}
 	return l.Arena.SetRings(bytes, levels)
+}
+
+// EndRings lets other looks trace. No hook of this look may trace any more.
+func (l *Look) EndRings() error {
+	counted, err := l.RingCounters()
+	l.looks.lock.Lock()
+	defer l.looks.lock.Unlock()
+	if l.looks.traces == l {
+		l.looks.traces, l.earlier = nil, counted
+	}
+	return err
 }
 
 // emptyRings discards what the rings hold, and counts from now on.
@@ -837,13 +849,16 @@ type RingCounters struct {
 	Dropped   uint64 // calls that found no room and were only counted
 }
 
-// RingCounters returns what was counted since the look began to trace; zeros if it does not.
+// RingCounters returns what was counted while the look traced.
 func (l *Look) RingCounters() (RingCounters, error) {
 	if !l.isTracing() {
-		return RingCounters{}, nil
+		return l.earlier, nil
 	}
 	all, err := l.countRings()
-	return RingCounters{all.Opened - l.rings.Opened, all.Discarded - l.rings.Discarded, all.Dropped - l.rings.Dropped}, err
+	before := l.earlier
+	return RingCounters{
+		before.Opened + all.Opened - l.rings.Opened, before.Discarded + all.Discarded - l.rings.Discarded, before.Dropped + all.Dropped - l.rings.Dropped,
+	}, err
 }
 
 func (l *Look) countRings() (sum RingCounters, err error) {

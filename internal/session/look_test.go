@@ -155,6 +155,16 @@ func TestOneTrace(t *testing.T) {
 		if err := second.SetRings(bytes, levels); !errors.As(err, &busy) || busy.Command != "sonde test" {
 			t.Fatalf("have %v", err)
 		}
+		before, err := first.RingCounters()
+		if err := errors.Join(err, first.EndRings()); err != nil {
+			t.Fatal(err)
+		}
+		if after, err := first.RingCounters(); err != nil || after != before || before.Opened == 0 {
+			t.Errorf("%+v after the end, %v, want %+v", after, err, before)
+		}
+		if err := second.SetRings(bytes, levels); err != nil {
+			t.Errorf("after another look has ended to trace: %v", err)
+		}
 		if _, err := second.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -258,7 +258,7 @@ func (w *Probes) adopt(next *plan, changes []probeset.Change) {
 		if _, is := w.began[p.Name]; !is || changed[p.Name] {
 			w.began[p.Name] = beginning{time.Now(), w.callsOf(p.Name)}
 		}
-		if p.Level >= probeset.Trace {
+		if p.Level >= probeset.Trace && !p.Goal { // below a goal that is met, nothing has hooks
 			w.traced[p.Name] = true
 		}
 	}

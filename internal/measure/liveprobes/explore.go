@@ -85,9 +85,9 @@ func (w *Probes) reveal(ctx context.Context) error {
 	w.calls = nil // it lacks them
 	w.lock.Unlock()
 	if len(found) > 0 {
-		_, err = w.Apply(ctx, w.Set())
+		return w.reapply(ctx)
 	}
-	return err
+	return nil
 }
 
 // unreadProxies returns the proxies without a file that traced methods may call: those of classes whose

@@ -57,10 +57,18 @@ func (w *Probes) internalIn(p *plan) func(*calltree.Node) bool {
 	return func(n *calltree.Node) bool { return w.isInternal(p, n) }
 }
 
+// focusOf returns the focus of the traces of a probe; nil if they are not restricted.
+func (w *Probes) focusOf(probe *probes.Probe) *focus {
+	if f := w.focuses[probe.Name]; f != nil || !w.options.Focus {
+		return f
+	}
+	return &focus{}
+}
+
 // keepUnfocused keeps hooks that are no longer in focus, switched off: removing them would make the JVM discard
-// code. The end removes them all.
+// code. They are removed when no trace has a focus any more.
 func (w *Probes) keepUnfocused(p *plan) {
-	if w.focus == nil {
+	if !slices.ContainsFunc(p.Probes, func(probe *probes.Probe) bool { return probe.Level >= probeset.Trace && w.focusOf(probe) != nil }) {
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.applied)) {
@@ -74,10 +82,19 @@ func (w *Probes) keepUnfocused(p *plan) {
 	}
 }
 
-// Narrow applies a set, and restricts the methods below the roots of its traces to those of a path, and to what the open
-// methods call, up to a number of levels. Hooks of other methods are switched off. It returns how many hooks are
+// Narrow applies a set, and restricts the methods below the roots of the traces of a probe to those of a path, and to what
+// the open methods call, up to a number of levels. Hooks of other methods are switched off. It returns how many hooks are
 // new, and how many are on.
-func (w *Probes) Narrow(ctx context.Context, set *probeset.Set, path, open []classfile.MethodRef, depth int) (woven, on int, err error) {
+func (w *Probes) Narrow(ctx context.Context, set *probeset.Set, probe string, path, open []classfile.MethodRef, depth int) (woven, on int, err error) {
+	return w.narrow(ctx, probe, newFocus(path, open, depth), func() (*Report, error) { return w.Apply(ctx, set) })
+}
+
+// Raise makes a probe trace, and does what Narrow does. SetLevel removes the hooks again.
+func (w *Probes) Raise(ctx context.Context, probe string, path, open []classfile.MethodRef, depth int) (woven, on int, err error) {
+	return w.narrow(ctx, probe, newFocus(path, open, depth), func() (*Report, error) { return w.setLevel(ctx, probe, probeset.Trace) })
+}
+
+func newFocus(path, open []classfile.MethodRef, depth int) *focus {
 	f := &focus{path: make(map[classfile.MethodRef]bool), open: make(map[classfile.MethodRef]bool), depth: depth}
 	for _, m := range path {
 		f.path[m] = true
@@ -85,10 +102,14 @@ func (w *Probes) Narrow(ctx context.Context, set *probeset.Set, path, open []cla
 	for _, m := range open {
 		f.open[m] = true
 	}
+	return f
+}
+
+func (w *Probes) narrow(ctx context.Context, probe string, f *focus, apply func() (*Report, error)) (woven, on int, err error) {
 	w.lock.Lock()
-	w.focus = f
+	w.focuses[probe] = f
 	w.lock.Unlock()
-	report, err := w.Apply(ctx, set)
+	report, err := apply()
 	if err != nil {
 		return 0, 0, err
 	}
@@ -112,12 +133,11 @@ func (w *Probes) Narrow(ctx context.Context, set *probeset.Set, path, open []cla
 func (w *Probes) IsOpen(m classfile.MethodRef) bool {
 	w.lock.Lock()
 	defer w.lock.Unlock()
-	roots := slices.Clone(w.plan.tasks)
 	for _, probe := range w.plan.Probes {
-		roots = append(roots, w.plan.rootsOf(probe)...)
-	}
-	if slices.Contains(roots, m) { // trees always have the callees of their roots
-		return w.focus == nil || w.focus.open[m] || w.focus.path[m]
+		f := w.focusOf(probe)
+		if f != nil && probe.Level >= probeset.Trace && (slices.Contains(w.plan.tasks, m) || slices.Contains(w.plan.rootsOf(probe), m)) { // trees always have the callees of their roots
+			return f.open[m] || f.path[m]
+		}
 	}
 	return !w.plan.closed[m]
 }
@@ -130,12 +150,22 @@ func (w *Probes) MethodOf(spot uint32) (m classfile.MethodRef, is bool) {
 	return m, is
 }
 
-// Roots returns the methods that are traced as roots.
+// Roots returns the methods in which probes act.
 func (w *Probes) Roots() (roots []classfile.MethodRef) {
+	for _, probe := range w.Set().Probes {
+		roots = append(roots, w.RootsOf(probe.Name)...)
+	}
+	return roots
+}
+
+// RootsOf returns the methods in which a probe acts.
+func (w *Probes) RootsOf(name string) (roots []classfile.MethodRef) {
 	w.lock.Lock()
 	defer w.lock.Unlock()
 	for _, probe := range w.plan.Probes {
-		roots = append(roots, w.plan.rootsOf(probe)...)
+		if probe.Name == name {
+			roots = append(roots, w.plan.rootsOf(probe)...)
+		}
 	}
 	return roots
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
 var (
@@ -43,7 +44,7 @@ func TestNarrow(t *testing.T) {
 		{[]classfile.MethodRef{handle, place}, []classfile.MethodRef{place}, 2, 3, []string{"shop/Audit.write", "shop/Order.note", "shop/Order.place", "shop/Pay.apply", "shop/Pay.charge", "shop/Pay.check", "shop/Pay.log"}, true},
 		{[]classfile.MethodRef{handle}, []classfile.MethodRef{handle}, 1, 0, []string{"shop/Order.<init>", "shop/Order.place", "shop/Pay.apply"}, false},
 	} {
-		woven, n, err := w.Narrow(t.Context(), w.Set(), step.path, step.open, step.depth)
+		woven, n, err := w.Narrow(t.Context(), w.Set(), "web", step.path, step.open, step.depth)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,4 +79,39 @@ func TestValues(t *testing.T) {
 	if want := []string{"customer.tier $1.tier", "customer.orders $1.orders", "cents $2"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
+}
+
+// TestRaise checks that what a method with a goal calls has hooks only while the goal is raised, and that other traces stay as
+// they are.
+func TestRaise(t *testing.T) {
+	f := newFake(t)
+	w := f.watch(t, nil)
+	goal, other := probeOf("goal", "shop.Web.handle"), probeOf("note", "shop.Order.note")
+	goal.Goal, goal.Levels = true, 100
+	other.Level = probeset.Trace
+	apply(t, w, &probeset.Set{Probes: []probeset.Probe{goal, other}})
+	root := func() arena.Flags { return f.spot(t, "shop/Web.handle", "probe").Flags }
+	before, flags, called := f.with(insideKey), root(), []classfile.MethodRef{handle}
+	for range 2 {
+		woven, _, err := w.Raise(t.Context(), "goal", called, called, 1)
+		if got, want := f.with(insideKey), []string{"shop/Order.<init>", "shop/Order.place", "shop/Pay.apply"}; err != nil || woven != 3 || !slices.Equal(without(got, before), want) {
+			t.Errorf("got %q, %d new, %v, want %q more than %q", got, woven, err, want, before)
+		}
+		if got, want := root(), arena.On|arena.Flat|arena.Root|arena.Traced|arena.Here|arena.Timed; got != want {
+			t.Errorf("got flags %v, want %v", got, want)
+		}
+		if err := w.SetLevel(t.Context(), "goal", probeset.Time); err != nil {
+			t.Fatal(err)
+		}
+		if got := f.with(insideKey); !slices.Equal(got, before) || root() != flags {
+			t.Errorf("got %q, %v, want %q, %v", got, root(), before, flags)
+		}
+	}
+	if _, _, err := w.Raise(t.Context(), "gone", called, called, 1); err == nil {
+		t.Error("a probe that does not exist was raised")
+	}
+}
+
+func without(list, others []string) []string {
+	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return slices.Contains(others, s) })
 }

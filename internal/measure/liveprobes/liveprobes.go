@@ -44,7 +44,7 @@ type Options struct {
 	Seen map[Call]bool
 	// Lazy puts hooks only into the methods that roots of traces call. Explore adds others.
 	Lazy bool
-	// Focus restricts traces to the methods that Narrow names; Lazy has no effect then.
+	// Focus restricts all traces to the methods that Narrow names; Lazy has no effect then.
 	Focus bool
 	// Small includes small methods that call nothing, such as getters, in traces.
 	Small bool
@@ -164,7 +164,7 @@ type Probes struct {
 	bodies   *callgraph.Graph
 	isLazy   bool                         // traces have only what was called, and what that calls
 	called   map[classfile.MethodRef]bool // methods of traces that were called
-	focus    *focus                       // nil if traces are not restricted
+	focuses  map[string]*focus            // by probe whose traces are restricted
 	revealed map[string]bool              // proxies whose files were asked for
 	reported map[string]bool              // warnings about rules that were reported since the last Apply
 	again    []time.Time                  // when the set is applied again, because it needs more classes than those that were read
@@ -205,10 +205,7 @@ func newProbes(t target, l *jimage.Image, common *shared, o Options) *Probes {
 		numbers: make(map[string]int32), traced: make(map[string]bool), began: make(map[string]beginning),
 		names: make(map[uint32]probes.SpotName), methods: make(map[uint32]classfile.MethodRef), rows: make(results.Numbers),
 		bodies: callgraph.New(callgraph.Settings{Bodies: true}), isLazy: o.Lazy, called: make(map[classfile.MethodRef]bool),
-		revealed: make(map[string]bool),
-	}
-	if o.Focus {
-		w.focus = &focus{}
+		revealed: make(map[string]bool), focuses: make(map[string]*focus),
 	}
 	return w
 }
@@ -345,6 +342,11 @@ func (w *Probes) applyAgain(ctx context.Context, now time.Time) error {
 	if !isDue {
 		return nil
 	}
+	return w.reapply(ctx)
+}
+
+// reapply applies the set again, whichever it is by then.
+func (w *Probes) reapply(ctx context.Context) error {
 	w.shared.turn.Lock()
 	defer w.shared.turn.Unlock()
 	w.turn.Lock()
@@ -413,6 +415,11 @@ func (w *Probes) spotsOf(probe string) (ids []uint32) {
 
 // SetLevel changes the level of a probe. Hooks that are woven already are only switched.
 func (w *Probes) SetLevel(ctx context.Context, probe string, level probeset.Level) error {
+	_, err := w.setLevel(ctx, probe, level)
+	return err
+}
+
+func (w *Probes) setLevel(ctx context.Context, probe string, level probeset.Level) (*Report, error) {
 	return w.alter(ctx, probe, func(probes []probeset.Probe, at int) []probeset.Probe {
 		probes[at].Level = level
 		return probes
@@ -421,13 +428,14 @@ func (w *Probes) SetLevel(ctx context.Context, probe string, level probeset.Leve
 
 // End removes a probe. Its results stay.
 func (w *Probes) End(ctx context.Context, probe string) error {
-	return w.alter(ctx, probe, func(probes []probeset.Probe, at int) []probeset.Probe { return slices.Delete(probes, at, at+1) })
+	_, err := w.alter(ctx, probe, func(probes []probeset.Probe, at int) []probeset.Probe { return slices.Delete(probes, at, at+1) })
+	return err
 }
 
 var errNoProbe = errors.New("there is no probe")
 
 // alter applies the set with one probe changed.
-func (w *Probes) alter(ctx context.Context, name string, change func(probes []probeset.Probe, at int) []probeset.Probe) error {
+func (w *Probes) alter(ctx context.Context, name string, change func(probes []probeset.Probe, at int) []probeset.Probe) (*Report, error) {
 	w.shared.turn.Lock()
 	defer w.shared.turn.Unlock()
 	w.turn.Lock()
@@ -440,11 +448,10 @@ func (w *Probes) alter(ctx context.Context, name string, change func(probes []pr
 		for _, p := range set.Probes {
 			names = append(names, p.Name)
 		}
-		return fmt.Errorf("%w %s; the probes are %s", errNoProbe, name, strings.Join(names, ", "))
+		return nil, fmt.Errorf("%w %s; the probes are %s", errNoProbe, name, strings.Join(names, ", "))
 	}
 	set.Probes = change(set.Probes, at)
-	_, err := w.apply(ctx, &set)
-	return err
+	return w.apply(ctx, &set)
 }
 
 // Awaits returns how many loaded classes get their hooks only when a set is applied again,

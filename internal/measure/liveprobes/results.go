@@ -141,6 +141,22 @@ func (w *Probes) callsOf(probe string) uint64 {
 	return calls
 }
 
+// CallsInside returns how often methods were called that have hooks only for traces.
+func (w *Probes) CallsInside() (calls uint64, err error) {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	sum, err := w.target.Sum()
+	if err != nil {
+		return 0, err
+	}
+	for id, t := range sum.Methods {
+		if w.names[id].Inside {
+			calls += t.Calls
+		}
+	}
+	return calls, nil
+}
+
 // Sum returns the measurements so far, by the ids of rows, for reports by interval.
 func (w *Probes) Sum() (*arena.Summary, error) {
 	results, err := w.Results()

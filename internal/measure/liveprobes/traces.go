@@ -31,7 +31,7 @@ const (
 // traceLimits returns the limits of the tree that contains the methods of traces. A call of a wide
 // type is followed into the program's own classes, and where stacks have shown it: most that it could
 // reach is never called there. A proxy is followed into own classes only.
-func (w *Probes) traceLimits(p *plan, levels int) calltree.Limits {
+func (w *Probes) traceLimits(p *plan, f *focus, levels int) calltree.Limits {
 	limits := calltree.Limits{Levels: levels, Overrides: 40, Breadth: 200, Nodes: 8000}
 	limits.Follow = func(caller classfile.MethodRef, call calltree.Via, callee classfile.MethodRef) bool {
 		if w.isOwn(p, callee.Class) {
@@ -43,9 +43,9 @@ func (w *Probes) traceLimits(p *plan, levels int) calltree.Limits {
 		return !isWide(call.Declared.Class) || w.options.Seen[Call{caller, callee}]
 	}
 	switch {
-	case w.focus != nil:
+	case f != nil:
 		limits.Levels = focusLevels
-		limits.Open = func(n *calltree.Node) bool { return w.focus.opens(n, w.internalIn(p)) }
+		limits.Open = func(n *calltree.Node) bool { return f.opens(n, w.internalIn(p)) }
 	case w.isLazy:
 		limits.Open = func(n *calltree.Node) bool { return w.called[n.MethodRef] || w.isInternal(p, n) }
 	}
@@ -100,11 +100,12 @@ func (w *Probes) addTraces(p *plan) {
 		for _, root := range roots {
 			p.projects[callgraph.Project(root.Class)] = true
 		}
-		tree := w.mirror().Tree(roots, w.traceLimits(p, traceLevels(probe)))
+		f := w.focusOf(probe)
+		tree := w.mirror().Tree(roots, w.traceLimits(p, f, traceLevels(probe)))
 		w.addTrace(p, probe, tree, isOn)
 		if tasks := w.tasksOf(p, tree); len(tasks) > 0 && traceLevels(probe) > 1 {
 			p.tasks = append(p.tasks, tasks...)
-			w.addTrace(p, probe, w.mirror().Tree(tasks, w.traceLimits(p, traceLevels(probe)-1)), isOn)
+			w.addTrace(p, probe, w.mirror().Tree(tasks, w.traceLimits(p, f, traceLevels(probe)-1)), isOn)
 		}
 	}
 	w.keepUnfocused(p)
@@ -134,6 +135,7 @@ func (w *Probes) mirror() *calltree.World {
 // of other projects rank lower: if the limit is reached, the program's own methods are
 // more useful than those of a library.
 func (w *Probes) addTrace(p *plan, probe *probes.Probe, tree *calltree.Tree, isOn bool) {
+	f := w.focusOf(probe)
 	met := make(map[classfile.MethodRef]bool)
 	for _, root := range p.rootsOf(probe) {
 		met[root] = true
@@ -144,12 +146,12 @@ func (w *Probes) addTrace(p *plan, probe *probes.Probe, tree *calltree.Tree, isO
 		if n.Stop == calltree.Closed {
 			p.closed[id] = true
 		}
-		if w.isInternal(p, n) || w.focus != nil && !w.focus.keeps(n, w.internalIn(p)) {
+		if w.isInternal(p, n) || f != nil && !f.keeps(n, w.internalIn(p)) {
 			return
 		}
 		p.bodiless = p.bodiless || n.Bytes == 0 && !n.JDK && slices.ContainsFunc(n.Via, func(v calltree.Via) bool { return v.Kind == callgraph.Interface })
 		left := traceLevels(probe) - n.Level
-		if w.focus != nil {
+		if f != nil {
 			left = 0 // what a class that loads later calls is not in focus
 		}
 		p.expect(id, left)

@@ -188,6 +188,9 @@ func (p *Probe) setting(level probeset.Level, more arena.Flags) (arena.Flags, ui
 		if level == probeset.Trace {
 			flags |= arena.Here // capture no values
 		}
+		if p.Goal { // its figures go on as before
+			flags |= more | arena.Timed
+		}
 		if p.Sample > 1 {
 			flags, period = flags|arena.Sampled, p.Sample
 		}
