@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -123,7 +124,7 @@ func readProbes(s streams, file string) (set *probeset.Set, text []byte, err err
 		_, _ = fmt.Fprintln(s.err, err) // a line for each problem, none of which holds control characters
 		return nil, nil, exitStatus(exitUsage)
 	}
-	return set, text, nil
+	return set, text, resolveCommands(set, filepath.Dir(file))
 }
 
 func readBounded(name string, most int64) ([]byte, error) {
@@ -283,9 +284,20 @@ reported at once, with line and remedy:
       level: time            # count, time, trace, capture
       group-by: tenant
       for: 10m
+  goals:                     # while a goal is missed, what the method calls has hooks
+    - method: com.acme.Shop.checkout
+      goal: p95 < 200ms      # also mean, max, running, errors < 1%; or a list
+      over: 5m               # the figures are those of the last 5 minutes
+      recovered-after: 1m    # or 100 calls
+      on-miss: {run: [./notify]} # or {post: http://…}: gets what was found as JSON
   weave:                     # when classes get hooks; the first rule that matches decides
     - classes: com.acme.gen.**
       when: never            # static, load, dynamic, never
+
+A goal that is missed gets hooks into what its method calls, and into the callee that takes most
+of the time that slow calls take longer, level by level, as sonde drill does. When the goal has
+been met for long enough, they are removed. Each step is one line with its reason, and is in the
+result (--json). Hooks that would cost more than --budget are removed, too.
 
 On a terminal, Sonde asks before it changes anything, unless --yes is given.`
 
@@ -446,6 +458,9 @@ func writeHolder(out io.Writer, status *handover.Status, width int) {
 	_, _ = fmt.Fprintf(out, "%s (process %d), since %s: %s\n", format.Printable(status.Command), status.Sonde,
 		status.Since.Local().Format(time.DateTime), probesText(status.Probes))
 	format.WriteTable(out, applyColumns, runningTexts(status.Probes), width)
+	for _, line := range status.Goals {
+		_, _ = fmt.Fprintln(out, format.Printable(line))
+	}
 }
 
 const nothingToChange = "nothing to change"
@@ -508,7 +523,7 @@ func newSave(s streams) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "save PID",
 		Short: "Write the probes that are applied to a JVM to a file",
-		Long: `Write the probes, tags and rules that are applied to a JVM as a file for sonde apply.
+		Long: `Write the probes, tags, goals and rules that are applied to a JVM as a file for sonde apply.
 Probes that have ended are not included. The file has its canonical form: every key with
 a value, in the order of docs/formats/probes.md, without comments.`,
 		Example: `  sonde save 4711
@@ -553,10 +568,13 @@ func save(ctx context.Context, s streams, pid int, output string) error {
 	if err := os.WriteFile(output, set.YAML(), 0o644); err != nil {
 		return outputError(output, err)
 	}
-	rules := ""
-	if n := len(set.Weave); n > 0 {
-		rules = ", " + format.Count(n, "rule", "rules")
+	rest := ""
+	if n := len(set.Goals); n > 0 {
+		rest = ", " + format.Count(n, "goal", "goals")
 	}
-	_, err = fmt.Fprintf(s.err, "wrote %s: %s, %s%s\n", format.Printable(output), format.Count(len(set.Probes), "probe", "probes"), format.Count(len(set.Tags), "tag", "tags"), rules)
+	if n := len(set.Weave); n > 0 {
+		rest += ", " + format.Count(n, "rule", "rules")
+	}
+	_, err = fmt.Fprintf(s.err, "wrote %s: %s, %s%s\n", format.Printable(output), format.Count(len(set.Probes)-len(set.Goals), "probe", "probes"), format.Count(len(set.Tags), "tag", "tags"), rest)
 	return err
 }

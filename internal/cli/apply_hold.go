@@ -34,6 +34,7 @@ type applyRun struct {
 	liveSession
 	holder *handover.Holder
 	traces *trace.Reader
+	goals  *goalsRun
 	kept   []*trace.Transaction // the latest, in the order they ended
 	older  uint64               // transactions that were dropped for later ones
 
@@ -43,7 +44,11 @@ type applyRun struct {
 
 func (c *applyCommand) holdHere(ctx context.Context, jvm *process.JVM) error {
 	defer ignoreBrokenPipe()()
+	if err := c.mayRun(c.set); err != nil {
+		return err
+	}
 	r := &applyRun{applyCommand: c, liveSession: liveSession{target: &c.targetFlags, screen: newScreen(c.streams)}}
+	r.goals = &goalsRun{applyRun: r}
 	if err := r.enterSet(ctx, jvm); err != nil {
 		return err
 	}
@@ -67,6 +72,7 @@ func (r *applyRun) enterSet(ctx context.Context, jvm *process.JVM) error {
 		},
 		Changed: func(changes int) {
 			r.screen.say("another sonde apply has changed the probe set: %s", format.Count(changes, "change", "changes"))
+			r.goals.isChanged.Store(true)
 		},
 	})
 	if err != nil {
@@ -87,6 +93,7 @@ func (r *applyRun) enterSet(ctx context.Context, jvm *process.JVM) error {
 	r.cost = overhead.NewMeter(r.session, arena.On|arena.Flat|arena.Timed|arena.Spreads, 0)
 	r.cost.Measure(ctx)
 	r.reportCost()
+	r.goals.begin()
 	r.ready()
 	return nil
 }
@@ -107,6 +114,9 @@ func (r *applyRun) handleProbes() {
 				return nil, err
 			}
 			set, err := probeset.Parse(text, "probes")
+			if err == nil {
+				err = r.mayRun(set)
+			}
 			if err != nil {
 				return nil, err
 			}
@@ -117,7 +127,13 @@ func (r *applyRun) handleProbes() {
 		})
 	})
 	r.streams.look.Handle("status", func(w http.ResponseWriter, _ *http.Request) {
-		service.Answer(w, func() (any, error) { return r.holder.Status(), nil })
+		service.Answer(w, func() (any, error) {
+			status := r.holder.Status()
+			if lines := r.goals.said.Load(); lines != nil {
+				status.Goals = *lines
+			}
+			return status, nil
+		})
 	})
 }
 
@@ -197,7 +213,9 @@ func (r *applyRun) stay(ctx context.Context) ending {
 	var reading *task
 	reading = s.addTask(readEvery, func() ending {
 		if _, err := r.traces.Read(); err == nil { // the end reports errors
-			r.keepLatest(r.traces.TakeNow())
+			ended := r.traces.TakeNow()
+			r.goals.add(ended)
+			r.keepLatest(ended)
 		}
 		reading.every = idleEvery
 		if slices.ContainsFunc(r.holder.Probes.Set().Probes, isTraced) {
@@ -206,6 +224,12 @@ func (r *applyRun) stay(ctx context.Context) ending {
 		if r.holder.IsFinished() {
 			return endedProbes
 		}
+		return notEnded
+	})
+	var evaluation *task
+	evaluation = s.addTask(r.goals.every(), func() ending {
+		r.goals.evaluate(ctx)
+		evaluation.every = r.goals.every()
 		return notEnded
 	})
 	s.addTask(r.interval, func() ending { return afterWrite(r.show()) })
@@ -243,6 +267,7 @@ func (r *applyRun) show() error {
 
 // finish reads what was measured before the hooks go out, and writes it.
 func (r *applyRun) finish(ctx context.Context, ended ending) error {
+	r.goals.end()
 	r.holder.Stop()
 	r.shown, r.shownAt = nil, time.Time{} // rates of the whole time
 	look, failure := r.look()
@@ -341,7 +366,7 @@ func (r *applyRun) describeTraces() *trace.Trace {
 		Losses: trace.Losses{Counts: r.traces.Counts(), NotChosen: r.traces.Rings.Discarded, Dropped: r.traces.Rings.Dropped, Beyond: r.older},
 	}
 	for _, p := range r.set.Probes {
-		if isTraced(p) {
+		if isTraced(p) || p.Goal {
 			for _, method := range p.Methods {
 				d.Methods = append(d.Methods, method.String())
 			}
@@ -386,9 +411,10 @@ func (s streams) hasColours(width int) bool {
 type applyLook struct {
 	document.Applied
 	elapsed time.Duration
-	traced  string // the state of traces, in one line
-	calls   uint64 // calls on which probes acted
-	atLeast bool   // calls is a lower bound, because rows may share calls
+	traced  string   // the state of traces, in one line
+	goals   []string // the state of each, in one line
+	calls   uint64   // calls on which probes acted
+	atLeast bool     // calls is a lower bound, because rows may share calls
 }
 
 func (r *applyRun) look() (*applyLook, error) {
@@ -400,7 +426,7 @@ func (r *applyRun) look() (*applyLook, error) {
 	if r.shown == nil {
 		since = r.began
 	}
-	look := &applyLook{elapsed: now.Sub(r.began)}
+	look := &applyLook{elapsed: now.Sub(r.began), goals: r.goals.lines()}
 	look.Applied = document.Applied{
 		PID: r.pid, JDK: r.session.JDK().String(), Main: r.session.JVM().Main, File: r.title, Began: r.began.Round(time.Millisecond),
 		Seconds: look.elapsed.Seconds(), Probes: r.holder.Rows(results, now.Sub(since), r.shown), Threads: results.Threads,
@@ -433,7 +459,7 @@ func probesText(rows []handover.Running) string {
 
 // remarks returns the state of traces, and what is missing in the results.
 func (l *applyLook) remarks() []string {
-	var lines []string
+	lines := slices.Clone(l.goals)
 	if l.traced != "" {
 		lines = append(lines, l.traced)
 	}
@@ -508,6 +534,7 @@ func (l *applyLook) frame(width int) service.Frame {
 
 func (r *applyRun) describe(look *applyLook) document.Applied {
 	d := look.Applied
+	d.Goals = r.goals.describe()
 	d.Weavings, d.Kept, d.NotChosen, d.OnlyCounted = r.session.Weavings(), len(r.kept), r.traces.Rings.Discarded, r.traces.Rings.Dropped
 	if d.Final {
 		d.LeftAlone = document.NewLeft(r.concerned())

@@ -178,4 +178,7 @@ func TestDemoProbes(t *testing.T) {
 	if len(set.Probes) < 5 || len(set.Tags) != 1 {
 		t.Errorf("have %+v", set)
 	}
+	if set, _, err = readProbes(streams{err: &said}, "../../demo/goals.yaml"); err != nil || len(set.Goals) != 1 {
+		t.Errorf("%v: %s", err, said.String())
+	}
 }

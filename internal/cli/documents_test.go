@@ -34,6 +34,7 @@ var documents = []struct {
 	{"sonde callees PID METHOD --json", document.Callees{}},
 	{"sonde observe PID --json", document.Proposal{}},
 	{"sonde apply PID -f FILE --json", document.Applied{}},
+	{"on-miss of a goal, which sonde apply runs or posts to", document.GoalMissed{}},
 	{"sonde apply PID -f FILE --json, if another one is running", document.Handover{}},
 	{"sonde apply PID --json", handover.Status{}},
 	{"sonde apply PID --end --json", document.ApplyEnded{}},

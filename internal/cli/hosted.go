@@ -229,6 +229,7 @@ type host struct {
 	localHost
 	sessions session.Sessions
 	commands []service.Command
+	listens  bool // also at an address, for clients that have the token
 
 	lock   sync.Mutex
 	caches map[string]*cache.Cache

@@ -76,14 +76,25 @@ type runningSonde struct {
 // await waits for a line of stderr that begins with a text.
 func (r *runningSonde) await(t *testing.T, begin string) {
 	t.Helper()
+	r.awaitLine(t, begin, strings.HasPrefix)
+}
+
+// awaitPart waits for a line of stderr that contains a text.
+func (r *runningSonde) awaitPart(t *testing.T, part string) {
+	t.Helper()
+	r.awaitLine(t, part, strings.Contains)
+}
+
+func (r *runningSonde) awaitLine(t *testing.T, text string, isIt func(line, text string) bool) {
+	t.Helper()
 	for {
 		select {
 		case line := <-r.lines:
-			if strings.HasPrefix(line, begin) {
+			if isIt(line, text) {
 				return
 			}
 		case <-r.read:
-			t.Fatalf("it ended without %q: %s", begin, r.stderr.String())
+			t.Fatalf("it ended without %q: %s", text, r.stderr.String())
 		}
 	}
 }

@@ -97,6 +97,7 @@ func serve(ctx context.Context, s streams, o serveOptions) error {
 	}
 	runner := newHost()
 	defer runner.close()
+	runner.listens = o.listen != ""
 	settings := service.Settings{Version: version(), Runner: runner, State: state, Idle: o.idle}
 	if o.listen != "" {
 		settings.Token = newToken()

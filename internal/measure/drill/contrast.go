@@ -139,6 +139,16 @@ func (n *Node) Name() string {
 	return n.Class + "." + n.Method
 }
 
+// Thrower returns the name of the innermost method below a failed call that threw.
+func Thrower(c *trace.Call) string {
+	for _, callee := range slices.Backward(c.Children) { // a callee whose exception was caught is not the last
+		if callee.Threw {
+			return Thrower(callee)
+		}
+	}
+	return c.Name()
+}
+
 // A Contrast compares a time in slow calls with that in normal ones.
 type Contrast struct {
 	Slow   float64   `json:"slowMeanNanos"`   // mean of all slow calls of the root

@@ -25,6 +25,7 @@ type Status struct {
 	Command string    `json:"command"`
 	Since   time.Time `json:"since"`
 	Probes  []Running `json:"probes"`
+	Goals   []string  `json:"goals,omitempty"` // the state of each, as a sentence
 }
 
 // Running holds the measurements of an applied probe, for all its methods together, by

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/jvm/cost"
+	"github.com/sonde-jvm/sonde/internal/measure/drill"
 	"github.com/sonde-jvm/sonde/internal/measure/handover"
 	"github.com/sonde-jvm/sonde/internal/measure/monitor"
 	"github.com/sonde-jvm/sonde/internal/measure/overhead"
@@ -360,6 +361,7 @@ type Applied struct {
 	Final        bool               `json:"final"`
 	Ended        string             `json:"ended,omitempty"` // duration, asked, probes, interrupted, undone, exited, lost
 	Probes       []handover.Running `json:"probes"`
+	Goals        []Goal             `json:"goals,omitempty"`
 	Threads      int                `json:"threads"`
 	Kept         int                `json:"tracesKept"`
 	NotChosen    uint64             `json:"tracesNotChosen"`
@@ -373,6 +375,35 @@ type Applied struct {
 	// Disturbed says that the program did not run as without Sonde. Disturbance is what measuring has done to its speed.
 	Disturbed   string            `json:"disturbed,omitempty"`
 	Disturbance *cost.Disturbance `json:"disturbance,omitempty"`
+}
+
+// A Goal is the state of a goal of a probe set.
+type Goal struct {
+	Method   string        `json:"method"` // pattern
+	Goal     []string      `json:"goal"`   // conditions that should hold
+	State    string        `json:"state"`  // met, missed, recovering
+	Seen     string        `json:"seen,omitempty"`
+	Misses   int           `json:"misses"` // how often it was missed after it was met
+	Raised   bool          `json:"raised"` // what the method calls has hooks
+	Path     []drill.Level `json:"path,omitempty"`
+	Findings []string      `json:"findings,omitempty"`
+	Steps    []GoalStep    `json:"steps"` // the latest
+}
+
+// A GoalStep is what was done for a goal, and why.
+type GoalStep struct {
+	At   time.Time `json:"at"`
+	Seen string    `json:"seen,omitempty"` // figures
+	Done string    `json:"done"`
+}
+
+// GoalMissed is given to the command of a missed goal, or posted.
+type GoalMissed struct {
+	PID  int       `json:"pid"`
+	JDK  string    `json:"jdk"`
+	Main string    `json:"main,omitempty"`
+	At   time.Time `json:"at"`
+	Goal Goal      `json:"missed"`
 }
 
 // ApplyEnded is written by `sonde apply --end --json`.

@@ -227,7 +227,10 @@ func (e *ImageError) Error() string {
 
 // packable returns a set with the levels lowered to what a pack can provide, and what that changes.
 func packable(set *probeset.Set) (lowered *probeset.Set, dropped []string) {
-	lowered = &probeset.Set{Tags: set.Tags, HandOff: set.HandOff, Weave: set.Weave, Probes: slices.Clone(set.Probes)}
+	lowered = &probeset.Set{Tags: set.Tags, HandOff: set.HandOff, Weave: set.Weave, Probes: slices.DeleteFunc(slices.Clone(set.Probes), func(p probeset.Probe) bool { return p.Goal })}
+	for i := range set.Goals {
+		dropped = append(dropped, fmt.Sprintf("in a pack, there is no goal %s, which needs a Sonde that compares figures while the program runs", set.Goals[i].Title()))
+	}
 	for i := range lowered.Probes {
 		p := &lowered.Probes[i]
 		if p.Level > probeset.Time {

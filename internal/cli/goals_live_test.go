@@ -1,0 +1,84 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/sonde-jvm/sonde/internal/jvmtest"
+	"github.com/sonde-jvm/sonde/internal/report/document"
+)
+
+// TestGoalsLive: a method becomes slow and fast again, several times. What it calls has hooks while it is slow.
+func TestGoalsLive(t *testing.T) {
+	t.Parallel()
+	for _, jdk := range jvmtest.OneJDK(t) {
+		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
+			t.Parallel()
+			classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{"testdata/goals/Slowing.java"}})
+			running := jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: []string{"-cp", classes, "goals.Slowing"}})
+			s := &watchedShop{t, running, strconv.Itoa(running.PID)}
+			missed := filepath.Join(t.TempDir(), "missed.json")
+			file := filepath.Join(t.TempDir(), "goals.yaml")
+			const goal = "version: 1\nhand-off: false\ngoals:\n- method: goals.Slowing$Checkout.place\n  goal: p50 < 25ms\n  over: 1s\n  recovered-after: 20 calls\n  on-miss: {run: [tee, '%s']}\n"
+			if err := os.WriteFile(file, fmt.Appendf(nil, goal, missed), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			apply := startSonde(t, "apply", s.pid, "-f", file, "--json", "--budget", "100%")
+			times := 3
+			if jvmtest.Soak() {
+				times = 10
+			}
+			for range times {
+				s.do("slow")
+				apply.awaitPart(t, "the goal is missed: ")
+				apply.awaitPart(t, "most of the excess: own time of goals.Slowing$Gateway.pause")
+				apply.awaitPart(t, "on-miss: run tee ")
+				s.do("fast")
+				apply.awaitPart(t, "the goal has been met for 20 calls: the hooks below it are removed")
+			}
+			apply.signal(t, syscall.SIGINT)
+			if code := apply.end(t); code != exitOK {
+				t.Fatalf("exit code %d: %s", code, apply.stderr.String())
+			}
+			if !strings.Contains(apply.stderr.String(), "restored 1 class of process") {
+				t.Errorf("at the end, only the method of the goal should have a hook: %s", apply.stderr.String())
+			}
+			result := parse[document.Applied](t, apply.out.String())
+			if len(result.Goals) != 1 {
+				t.Fatalf("got %+v, want one goal", result.Goals)
+			}
+			got := result.Goals[0]
+			if got.State != "met" || got.Misses < times || got.Raised || len(got.Steps) < 4*times {
+				t.Errorf("got %+v, want a goal that was missed %d times", got, times)
+			}
+			checkMissed(t, missed)
+			checkUndrilled(t, s.pid)
+		})
+	}
+}
+
+// checkMissed checks what the command of a missed goal has got.
+func checkMissed(t *testing.T, file string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := parse[document.GoalMissed](t, string(text))
+	var path []string
+	for _, l := range d.Goal.Path {
+		path = append(path, l.Method)
+	}
+	if want := []string{"place", "charge", "call", "send", "pause"}; !slices.Equal(path, want) || d.Goal.State != "missed" || !d.Goal.Raised {
+		t.Errorf("got %q, %+v, want the path %q", path, d.Goal, want)
+	}
+	if len(d.Goal.Findings) != 1 || !strings.Contains(d.Goal.Findings[0], "own time of goals.Slowing$Gateway.pause") {
+		t.Errorf("got %q, want the method that sleeps", d.Goal.Findings)
+	}
+}
