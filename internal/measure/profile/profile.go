@@ -205,7 +205,7 @@ func Run(ctx context.Context, options Options) (*cct.Profile, error) {
 		if failed != nil {
 			return nil, fmt.Errorf("neither hooks nor samples are possible: %s; %w", none.Why, failed)
 		}
-		return p, nil //nolint:nilerr // the result says it
+		return p, nil
 	}
 	defer func() { _ = r.session.Release() }()
 	own := r.Budget

@@ -215,7 +215,7 @@ func (s *search) explain(ctx context.Context, spots []*spot) error {
 			var none *session.NoHooksError
 			if errors.As(err, &none) {
 				s.refuse(spots, none.Why)
-				return nil //nolint:nilerr // the result says it
+				return nil
 			}
 			return err
 		}
