@@ -133,7 +133,7 @@ fuzz: setup ## every fuzz target in turn, FUZZTIME=30s each, and a table of what
 
 .PHONY: soak
 soak: setup ## all repetitions and combinations of the tests, of which `make test` runs a part; takes an hour (STARTS=100)
-	@.ci/setup live chromium
+	@.ci/setup live calls chromium
 	SONDE_SOAK=$(STARTS) $(GO) test -count=1 -timeout 120m $(SHARE) $(PACKAGES)
 
 # How long `make torture` runs, its seed, one life of it to repeat, or the number of cycles instead.
