@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// burn starts a thread for each line that it reads, and writes its TID.
+// burn starts a thread for each line that it reads, and writes its TID; for "some", when the thread has run for half a second.
 func burn() {
 	runtime.GOMAXPROCS(64)
 	lines := bufio.NewScanner(os.Stdin)
@@ -43,6 +43,12 @@ func burn() {
 		work, tid := lines.Text(), make(chan int)
 		go func() {
 			runtime.LockOSThread()
+			if work == "some" {
+				for !hasRun(500 * time.Millisecond) {
+				}
+				tid <- unix.Gettid()
+				return
+			}
 			tid <- unix.Gettid()
 			switch work {
 			case "end": // the thread ends
@@ -55,6 +61,13 @@ func burn() {
 		}()
 		fmt.Println(<-tid)
 	}
+}
+
+// hasRun reports whether the calling thread has used this processor time.
+func hasRun(d time.Duration) bool {
+	var used unix.Timespec
+	err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &used)
+	return err != nil || time.Duration(used.Nano()) > d
 }
 
 // readZeros spends its time in the kernel.
@@ -337,7 +350,7 @@ func TestWait(t *testing.T) {
 		if time.Now().After(deadline) {
 			t.Fatal("no sample is lost within a minute")
 		}
-		time.Sleep(500 * time.Millisecond)
+		p.thread(t, "some")
 		var err error
 		if lost, err = e.Read(func(*Sample) {}); err != nil {
 			t.Fatal(err)
