@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -36,6 +37,50 @@ func addCompletions(command *cobra.Command) {
 		}
 	})
 }
+
+// addBash adds the commands that write scripts for shells. The script for bash works without the package bash-completion.
+func addBash(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	bash, _, err := root.Find([]string{"completion", "bash"})
+	if err != nil || bash.RunE == nil {
+		return
+	}
+	bash.Long = strings.Replace(bash.Long, bashNeeds, "", 1)
+	write := bash.RunE
+	bash.RunE = func(command *cobra.Command, args []string) error {
+		if err := write(command, args); err != nil {
+			return err
+		}
+		_, err := io.WriteString(command.OutOrStdout(), bashWords)
+		return err
+	}
+}
+
+const (
+	bashNeeds = `
+This script depends on the 'bash-completion' package.
+If it is not installed already, you can install it via your OS's package manager.
+`
+	// bashWords takes the words before the cursor from the line: for bash itself, words also end at = and :.
+	bashWords = `
+__sonde_init_completion()
+{
+    COMPREPLY=()
+    if declare -F _get_comp_words_by_ref >/dev/null 2>&1; then
+        _get_comp_words_by_ref "$@" cur prev words cword
+        return
+    fi
+    local line=${COMP_LINE:0:COMP_POINT}
+    IFS=$' \t\n' read -ra words <<<"$line"
+    if [[ $line == *[[:space:]] ]]; then
+        words+=("")
+    fi
+    cword=$((${#words[@]} - 1))
+    cur=${words[cword]}
+    prev=${words[cword > 0 ? cword - 1 : 0]}
+}
+`
+)
 
 // completeTarget proposes JVMs for the first argument of a command, and methods for those after it.
 func completeTarget(command *cobra.Command, args []string, part string) ([]string, cobra.ShellCompDirective) {

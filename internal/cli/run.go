@@ -145,6 +145,7 @@ func usage(format string, args ...any) error {
 func run(ctx context.Context, args []string, s streams) int {
 	started := false
 	root := newRoot(s, &started)
+	addBash(root)
 	root.SetArgs(args)
 	if help := root.HelpFunc(); isShortHelp(args) {
 		root.SetHelpFunc(func(command *cobra.Command, args []string) {
