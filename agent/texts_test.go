@@ -53,6 +53,11 @@ func (f *folder) fold(t testing.TB, kind, text string) string {
 	return string(folded)
 }
 
+const (
+	traceID = "4bf92f3577b34da6a3ce929d0e0e4736"
+	spanID  = "00f067aa0ba902b7"
+)
+
 func TestFoldedTexts(t *testing.T) {
 	f := startFolder(t)
 	many := strings.TrimSuffix(strings.Repeat("1, ", 3000), ", ")
@@ -95,6 +100,25 @@ func TestFoldedTexts(t *testing.T) {
 		{"path", "/mail/someone%40example.com", "/mail/{}"},
 		{"path", "/v2/order-items/list", "/v2/order-items/list"},
 		{"path", "/" + strings.Repeat("abc/", 100), "/" + strings.Repeat("abc/", 40) + "…"},
+		{"trace", "00-" + traceID + "-" + spanID + "-01", traceID + "-" + spanID},
+		{"trace", "00-" + traceID + "-" + spanID + "-ff", traceID + "-" + spanID},
+		{"trace", "cc-" + traceID + "-" + spanID + "-01-SECRET", traceID + "-" + spanID},
+		{"trace", traceID, traceID},
+		{"trace", "00-" + traceID + "-" + spanID + "-01-SECRET", "null"},
+		{"trace", "cc-" + traceID + "-" + spanID + "-01SECRET", "null"},
+		{"trace", "ff-" + traceID + "-" + spanID + "-01", "null"},
+		{"trace", "0-" + traceID + "-" + spanID + "-001", "null"},
+		{"trace", "00-" + strings.ToUpper(traceID) + "-" + spanID + "-01", "null"},
+		{"trace", "00-" + strings.Repeat("0", 32) + "-" + spanID + "-01", "null"},
+		{"trace", "00-" + traceID + "-" + strings.Repeat("0", 16) + "-01", "null"},
+		{"trace", "00-" + traceID + "-" + spanID + "-0", "null"},
+		{"trace", "00-" + traceID + "-" + spanID + "-0g", "null"},
+		{"trace", "00_" + traceID + "-" + spanID + "-01", "null"},
+		{"trace", strings.Repeat("0", 32), "null"},
+		{"trace", traceID[1:] + "g", "null"},
+		{"trace", traceID + "0", "null"},
+		{"trace", "cc-" + traceID + "-" + spanID + "-01-" + strings.Repeat("SECRET", 100), "null"},
+		{"trace", "", "null"},
 	} {
 		got := f.fold(t, test.kind, test.text)
 		if got != test.want {

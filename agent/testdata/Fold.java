@@ -5,7 +5,7 @@ import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.util.Base64;
 
-/** Folds texts: a line has "sql" or "path" and a text in Base64, the answer has the folded one. */
+/** Folds texts: a line has "sql", "path" or "trace" and a text in Base64, the answer has the folded one. */
 public final class Fold {
     private Fold() {
     }
@@ -47,6 +47,9 @@ public final class Fold {
             }
             String text = new String(Base64.getDecoder().decode(words[1]), StandardCharsets.UTF_8);
             String folded = words[0].equals("sql") ? SondeHooksTexts.foldStatement(text) : SondeHooksTexts.foldPath(text);
+            if (words[0].equals("trace")) {
+                folded = "" + SondeHooksTexts.trace(text);
+            }
             System.out.println("folded " + Base64.getEncoder().encodeToString(folded.getBytes(StandardCharsets.UTF_8)));
         }
     }

@@ -28,6 +28,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/report/text"
 	"github.com/sonde-jvm/sonde/internal/service"
 	"github.com/sonde-jvm/sonde/internal/session"
+	"github.com/sonde-jvm/sonde/internal/spec/categories"
 	"github.com/sonde-jvm/sonde/internal/spec/expr"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
@@ -48,6 +49,7 @@ type traceCommand struct {
 	captures   []string
 	allow      []string
 	own        []string
+	join       bool
 	limit      int
 	sample     uint32
 	duration   time.Duration
@@ -78,6 +80,7 @@ func newTrace(s streams) *cobra.Command {
 	flags.StringArrayVar(&c.captures, "capture", nil, "`EXPR` whose value is recorded, such as '$1.id' or '$return'; may be repeated")
 	flags.StringArrayVar(&c.allow, "allow", nil, "`NAME` that is shown although it sounds like a secret; may be repeated")
 	flags.StringSliceVar(&c.own, "own", nil, "package of the program itself, whose methods are traced first; may be repeated (default: guessed from main class and class path)")
+	flags.BoolVar(&c.join, "join", true, "take over the ids of traces of others: from traceparent headers, and from an OpenTelemetry agent in the JVM")
 	flags.Var(number(&c.limit, 20, 1, mostTransactions), "limit", "end when `N` transactions are kept")
 	flags.Var(oneIn(&c.sample, 1), "sample", "trace one transaction in N, chosen at random: 1/100")
 	flags.VarP(span(&c.duration, 0, 0, 0), "duration", "d", "end after this time; 0 continues until --limit or Ctrl-C")
@@ -177,6 +180,13 @@ func (c *traceCommand) want() (*probeset.Set, error) {
 	if c.sample > 1 {
 		p.Sample = c.sample
 	}
+	if c.join {
+		ids, err := categories.TraceIDs(c.methods)
+		if err != nil {
+			return nil, err
+		}
+		set.Tags = append(set.Tags, ids...)
+	}
 	if err := set.Check(); err != nil {
 		return nil, &usageError{err}
 	}
@@ -239,6 +249,12 @@ it.
 Each thread writes its calls into a ring buffer that Sonde empties. If the ring is full,
 calls are only counted and never wait. The number of such calls is printed at the end,
 as are calls whose condition failed and tasks that belong to an unknown transaction.
+
+A transaction has the trace id of the request that it works for, if there is one: from
+the header traceparent (W3C) of servlets and the JDK's HttpServer, or from the current
+span of an OpenTelemetry agent in the JVM. For that, filters and servlets get hooks,
+too, which read nothing but this header. With --join=false, they get none, and every
+transaction has an id of its own.
 
 --otlp sends transactions to a receiver while the trace is running, by HTTP and protobuf. A
 receiver that cannot be reached, or is overloaded, is tried again. The variables

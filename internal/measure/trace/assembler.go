@@ -103,6 +103,10 @@ func (a *Assembler) Add(ring uint32, r arena.Record) {
 	before, hadParts := s.size, len(s.parts) > 0
 	switch r.Kind {
 	case arena.ValueRecord:
+		if r.Index == arena.TraceValue && !r.AtExit {
+			s.parent, _ = ParseParent(r.Text) // without one, the transaction is a trace of its own
+			break
+		}
 		s.laneOf(ring).addValue(r)
 	case arena.CallRecord:
 		if !s.add(ring, r, a.options.MostCalls) {
@@ -238,7 +242,7 @@ func (a *Assembler) Complete(transactions []*Transaction) {
 
 // deliver creates the transaction of a state. The state remains for late parts.
 func (a *Assembler) deliver(s *state) {
-	t := &Transaction{ID: s.id, Root: s.root, Begin: a.options.Clock.At(s.root.start), Lost: s.lost}
+	t := &Transaction{ID: s.id, Parent: s.parent, Root: s.root, Begin: a.options.Clock.At(s.root.start), Lost: s.lost}
 	t.Parts, s.parts = s.parts, nil
 	a.release(s)
 	t.nest()
@@ -301,6 +305,7 @@ func (a *Assembler) joinLate(s *state, isEnd bool) {
 // A state is a transaction whose records are being read.
 type state struct {
 	id        uint64
+	parent    Parent
 	lanes     []*lane
 	root      *Call
 	parts     []*Call // outermost calls of other threads, not yet in delivered

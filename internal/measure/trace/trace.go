@@ -11,6 +11,8 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
+	"errors"
 	"fmt"
 	"iter"
 	"maps"
@@ -71,8 +73,17 @@ func (t *Trace) Slowest() (slowest *Transaction) {
 	return slowest
 }
 
-// ID returns a globally unique ID of a transaction. It is the same in all output formats.
-func ID(t Target, tx *Transaction) (id [16]byte) {
+// ID returns the ID of the trace that a transaction belongs to: that of others, or its own. It is the
+// same in all output formats.
+func ID(t Target, tx *Transaction) [16]byte {
+	if tx.Parent.Trace != [16]byte{} {
+		return tx.Parent.Trace
+	}
+	return OwnID(t, tx)
+}
+
+// OwnID returns a globally unique ID of a transaction.
+func OwnID(t Target, tx *Transaction) (id [16]byte) {
 	text := []byte("sonde\x00" + t.Command + "\x00" + strconv.Itoa(t.PID))
 	text = binary.BigEndian.AppendUint64(text, uint64(tx.Begin.UnixNano()))
 	sum := sha256.Sum256(binary.BigEndian.AppendUint64(text, tx.ID))
@@ -80,17 +91,54 @@ func ID(t Target, tx *Transaction) (id [16]byte) {
 	return id
 }
 
-// SpanID returns the ID of a call by its index in Transaction.All.
-func SpanID(trace [16]byte, place int) (id [8]byte) {
-	sum := sha256.Sum256(binary.BigEndian.AppendUint64(trace[:], uint64(place)))
+// SpanID returns the ID of a call by the ID of its transaction and its index in Transaction.All. Several
+// transactions may belong to one trace.
+func SpanID(transaction [16]byte, place int) (id [8]byte) {
+	sum := sha256.Sum256(binary.BigEndian.AppendUint64(transaction[:], uint64(place)))
 	copy(id[:], sum[:])
 	return id
 }
 
+// A Parent is the span of others in which a transaction began, as the W3C's trace context names it. It is
+// zero if there is none.
+type Parent struct {
+	Trace [16]byte
+	Span  [8]byte // zero if only the trace is known
+}
+
+// ParseParent parses what hooks record: the ID of a trace, and that of a span after a hyphen if it is known.
+func ParseParent(text string) (p Parent, err error) {
+	trace, span, hasSpan := strings.Cut(text, "-")
+	if err := parseID(p.Trace[:], trace); err != nil {
+		return Parent{}, fmt.Errorf("the id of a trace: %w", err)
+	}
+	if hasSpan {
+		if err := parseID(p.Span[:], span); err != nil {
+			return Parent{}, fmt.Errorf("the id of a span: %w", err)
+		}
+	}
+	return p, nil
+}
+
+// parseID sets an ID, which must not be all zeros.
+func parseID(id []byte, text string) error {
+	if len(text) != 2*len(id) {
+		return fmt.Errorf("it has %d characters, not %d", len(text), 2*len(id))
+	}
+	if _, err := hex.Decode(id, []byte(text)); err != nil || hex.EncodeToString(id) != text {
+		return fmt.Errorf("%q is not one of small hexadecimal digits", text)
+	}
+	if strings.Trim(text, "0") == "" {
+		return errors.New("it is zero")
+	}
+	return nil
+}
+
 // A Transaction is a call of a traced method with the calls it caused on all threads.
 type Transaction struct {
-	ID   uint64
-	Root *Call
+	ID     uint64
+	Parent Parent
+	Root   *Call
 	// Parts are the outermost calls of tasks on other threads, by start time. They may end after the
 	// root.
 	Parts    []*Call

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -90,6 +91,49 @@ func TestValuesAreCleanBeforeTheyAreSeen(t *testing.T) {
 	for i, v := range want {
 		if tx.Root.Values[i] != v {
 			t.Errorf("value %d: %+v", i, tx.Root.Values[i])
+		}
+	}
+}
+
+func TestParents(t *testing.T) {
+	const traceID, spanID = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
+	for text, isGood := range map[string]bool{
+		traceID + "-" + spanID:                  true,
+		traceID:                                 true,
+		"":                                      false,
+		"-":                                     false,
+		traceID + "-":                           false,
+		traceID + "-" + spanID + "-01":          false,
+		traceID[1:] + "-" + spanID:              false,
+		strings.ToUpper(traceID) + "-" + spanID: false,
+		"g" + traceID[1:]:                       false,
+		strings.Repeat("0", 32):                 false,
+		traceID + "-" + strings.Repeat("0", 16): false,
+	} {
+		got, err := ParseParent(text)
+		if (err == nil) != isGood || !isGood && got != (Parent{}) {
+			t.Errorf("%q: got %x, %v; want one: %v", text, got, err, isGood)
+		}
+		if isGood && !strings.HasPrefix(fmt.Sprintf("%x-%x", got.Trace, got.Span), text) {
+			t.Errorf("%q became %x", text, got)
+		}
+	}
+}
+
+// TestTransactionsOfOthers: a transaction has the trace that its root has recorded. It is no value of a call.
+func TestTransactionsOfOthers(t *testing.T) {
+	for text, isJoined := range map[string]bool{"4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7": true, "nonsense": false} {
+		a := NewAssembler(Options{Names: func() *liveprobes.Names { return &liveprobes.Names{} }})
+		a.Add(1, arena.Record{Kind: arena.ValueRecord, Transaction: 5, Index: arena.TraceValue, Text: text})
+		a.Add(1, call(5, 1, 2, 3))
+		a.Add(1, call(5, 0, 0, 10))
+		tx := a.Take(100)[0]
+		want := OwnID(Target{}, tx)
+		if isJoined {
+			want = [16]byte{0x4b, 0xf9, 0x2f, 0x35, 0x77, 0xb3, 0x4d, 0xa6, 0xa3, 0xce, 0x92, 0x9d, 0x0e, 0x0e, 0x47, 0x36}
+		}
+		if got := ID(Target{}, tx); got != want || (tx.Parent.Span != [8]byte{}) != isJoined || len(tx.Root.Values) != 0 {
+			t.Errorf("%q: trace %x with parent %x and values %v, want trace %x", text, got, tx.Parent.Span, tx.Root.Values, want)
 		}
 	}
 }

@@ -33,6 +33,7 @@ type Trace struct {
 // Transaction is a traced call of a root.
 type Transaction struct {
 	TraceID  string            `json:"traceId"`
+	ParentID string            `json:"parentSpanId,omitempty"`
 	Begin    time.Time         `json:"begin"`
 	Duration time.Duration     `json:"durationNanos"`
 	Extent   time.Duration     `json:"extentNanos"`
@@ -81,6 +82,9 @@ func NewTransaction(target cct.Target, t *trace.Transaction) Transaction {
 	d := Transaction{
 		TraceID: hex.EncodeToString(id[:]), Begin: t.Begin, Duration: t.Duration, Extent: t.Extent(),
 		Lost: t.Lost, Late: t.Late, Tags: t.Tags, Root: t.Root, Parts: t.Parts,
+	}
+	if t.Parent.Span != [8]byte{} {
+		d.ParentID = hex.EncodeToString(t.Parent.Span[:])
 	}
 	d.Calls, d.Errors = t.Calls()
 	return d

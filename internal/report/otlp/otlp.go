@@ -1,5 +1,5 @@
-// Package otlp exports to OpenTelemetry: transactions, with one trace per transaction and one span per call, as
-// protobuf over HTTP or as OTLP's JSON in a file; and profiles as JSON in a file.
+// Package otlp exports to OpenTelemetry: transactions, each in a trace of its own or in that of others,
+// with one span per call, as protobuf over HTTP or as OTLP's JSON in a file; and profiles as JSON in a file.
 package otlp
 
 import (
@@ -26,8 +26,12 @@ import (
 
 // spansOf returns the spans of a transaction. Their ids are the same every time.
 func spansOf(target trace.Target, t *trace.Transaction) []*tracepb.Span {
-	s := &spans{t: t, trace: trace.ID(target, t)}
-	root := s.add(t.Root, nil)
+	s := &spans{t: t, id: trace.OwnID(target, t), trace: trace.ID(target, t)}
+	var parent []byte
+	if t.Parent.Span != [8]byte{} {
+		parent = t.Parent.Span[:]
+	}
+	root := s.add(t.Root, parent)
 	for _, part := range t.Parts {
 		s.add(part, root)
 	}
@@ -35,15 +39,15 @@ func spansOf(target trace.Target, t *trace.Transaction) []*tracepb.Span {
 }
 
 type spans struct {
-	t     *trace.Transaction
-	trace [16]byte
-	made  []*tracepb.Span
+	t         *trace.Transaction
+	id, trace [16]byte
+	made      []*tracepb.Span
 }
 
 // add adds the spans of a call and of the calls below it. Parts on other threads are children
 // of the root, because it is unknown which call handed them over.
 func (s *spans) add(c *trace.Call, parent []byte) []byte {
-	id := trace.SpanID(s.trace, len(s.made))
+	id := trace.SpanID(s.id, len(s.made))
 	begin := s.t.Begin.Add(c.Start)
 	span := &tracepb.Span{
 		TraceId: s.trace[:], SpanId: id[:], ParentSpanId: parent, Name: valid(c.Name()), Kind: tracepb.Span_SPAN_KIND_INTERNAL,

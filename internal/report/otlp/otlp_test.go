@@ -184,6 +184,31 @@ func TestNoRedirectIsFollowed(t *testing.T) {
 	}
 }
 
+// TestTracesOfOthers: two transactions of one request are in its trace, below its span, and their spans differ.
+func TestTracesOfOthers(t *testing.T) {
+	sample := tracetest.Sample()
+	parent := trace.Parent{Trace: [16]byte{1, 2}, Span: [8]byte{3, 4}}
+	met := make(map[string]bool)
+	for i, one := range sample.Transactions {
+		if one.Parent = parent; i == 1 {
+			one.Parent.Span = [8]byte{} // only the trace is known
+		}
+		for j, span := range spansOf(sample.Target, one) {
+			if met[string(span.SpanId)] || !bytes.Equal(span.TraceId, parent.Trace[:]) {
+				t.Errorf("span %x of trace %x; want another one of trace %x", span.SpanId, span.TraceId, parent.Trace)
+			}
+			met[string(span.SpanId)] = true
+			want := parent.Span[:]
+			if i == 1 {
+				want = nil
+			}
+			if j == 0 && !bytes.Equal(span.ParentSpanId, want) {
+				t.Errorf("the root's parent is %x, want %x", span.ParentSpanId, want)
+			}
+		}
+	}
+}
+
 func TestJSONAndProtobufAgree(t *testing.T) {
 	sample := tracetest.Sample()
 	endpoint, received := receive(t, nil)
@@ -208,14 +233,14 @@ func TestJSONAndProtobufAgree(t *testing.T) {
 	if !proto.Equal(decodeJSON(t, out.Bytes()), (*received)[0]) {
 		t.Error("JSON and protobuf differ")
 	}
-	checkTree(t, spans)
+	checkTree(t, spans, sample.Transactions[1].Parent.Span)
 }
 
 // checkTree holds spans to what a trace is: ids of their lengths, each once, parents
-// there.
-func checkTree(t *testing.T, spans []*tracepb.Span) {
+// there, or a span of others.
+func checkTree(t *testing.T, spans []*tracepb.Span, others [8]byte) {
 	t.Helper()
-	ids, traces := map[string]bool{}, map[string]bool{}
+	ids, traces := map[string]bool{string(others[:]): true}, map[string]bool{}
 	for _, span := range spans {
 		if len(span.TraceId) != 16 || len(span.SpanId) != 8 || ids[string(span.SpanId)] {
 			t.Errorf("ids of %s: %x %x", span.Name, span.TraceId, span.SpanId)

@@ -106,8 +106,12 @@ func (d *drawing) heading(number int) {
 	}
 	l.add(dim, format.Cut("  "+ThreadName(root.Thread)+"  "+d.t.Begin.Format("15:04:05.000"), max(0, d.Width-l.width)))
 	d.write(l)
-	if len(d.t.Tags) > 0 {
-		d.styled(green, format.Cut("    "+Tags(d.t.Tags), d.Width))
+	about := Tags(d.t.Tags)
+	if d.t.Parent.Trace != [16]byte{} {
+		about = fmt.Sprintf("trace %x  %s", d.t.Parent.Trace, about)
+	}
+	if about != "" {
+		d.styled(green, format.Cut("    "+strings.TrimSpace(about), d.Width))
 	}
 }
 

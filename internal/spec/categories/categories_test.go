@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
+	"github.com/sonde-jvm/sonde/internal/spec/spectest"
 )
 
 func TestRules(t *testing.T) {
@@ -51,8 +52,33 @@ func TestRules(t *testing.T) {
 
 // TestRulesAreOwn: a file of a user cannot call methods as Sonde's own rules do.
 func TestRulesAreOwn(t *testing.T) {
-	if _, err := probeset.Parse(rules, "rules.yaml"); err == nil {
-		t.Error("the rules are accepted as a file of a user")
+	for name, text := range map[string][]byte{"rules.yaml": rules, "ids.yaml": ids} {
+		if _, err := probeset.Parse(text, name); err == nil {
+			t.Errorf("%s is accepted as a file of a user", name)
+		}
+	}
+}
+
+func TestTraceIDs(t *testing.T) {
+	tags, err := TraceIDs(spectest.Patterns("a.B.c", "!a.B.d", "a.B.c", "a.**"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var places []string
+	for _, tag := range tags {
+		if tag.As != probeset.AsTrace || !tag.Optional || len(tag.MayCall) == 0 {
+			t.Errorf("%+v: want an optional id of a trace", tag)
+		}
+		if tag.Name == "opentelemetry" {
+			places = append(places, tag.At.String())
+		}
+	}
+	if want := []string{"a.B.c", "a.**"}; !slices.Equal(places, want) {
+		t.Errorf("the current span is read at %q, want %q", places, want)
+	}
+	set := &probeset.Set{Tags: tags, Probes: []probeset.Probe{{Name: "traced", Methods: spectest.Patterns("a.B.c")}}}
+	if err := set.Check(); err != nil {
+		t.Error(err)
 	}
 }
 

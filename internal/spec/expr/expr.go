@@ -14,6 +14,9 @@
 //	value      = constant | path .
 //	path       = ( "$" number | "$" name | "tx." name ) { "." name [ "()" ] | ".(" class ")" | "[" index "]" } .
 //	constant   = 12 | 7L | 0x1f | 2.5 | 5ms | 'c' | "text" | true | false | null | CONSTANT .
+//
+// In Sonde's own rules ([ParseOwn]), a path may also begin with a static call, $(a.b.C).name(), and calls may
+// have a string as their argument.
 package expr
 
 import (
@@ -207,7 +210,8 @@ type (
 	// Path is a value of the method, and the steps from there.
 	Path struct {
 		Span
-		Root  string // the name after the $: a number, a parameter, this, ...; tx for a tag
+		Root  string // the name after the $: a number, a parameter, this, ...; tx for a tag; "" with a class
+		Class string // whose static method the first step calls; as written, with dots
 		Steps []Step
 	}
 	// Step is a field, a call, an element, or the same object as another class.
@@ -216,6 +220,7 @@ type (
 		Name  string
 		Class string   // as written, with dots; empty in other steps
 		Call  bool     // with ()
+		Arg   *Literal // of a call, a string; nil without one
 		Index *Literal // of an element; otherwise nil
 	}
 )
@@ -290,13 +295,17 @@ func (n *Path) String() string {
 	if n.Root != "tx" {
 		b.WriteByte('$')
 	}
-	b.WriteString(n.Root)
+	if b.WriteString(n.Root); n.Class != "" {
+		b.WriteString("(" + n.Class + ")")
+	}
 	for _, s := range n.Steps {
 		switch {
 		case s.Index != nil:
 			b.WriteString("[" + s.Index.String() + "]")
 		case s.Class != "":
 			b.WriteString(".(" + s.Class + ")")
+		case s.Arg != nil:
+			b.WriteString("." + s.Name + "(" + s.Arg.String() + ")")
 		case s.Call:
 			b.WriteString("." + s.Name + "()")
 		default:

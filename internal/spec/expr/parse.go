@@ -18,7 +18,12 @@ const (
 )
 
 // Parse parses an expression. The error is an *Error.
-func Parse(text string) (_ *Expr, err error) {
+func Parse(text string) (*Expr, error) { return parse(text, false) }
+
+// ParseOwn parses an expression of Sonde's own rules.
+func ParseOwn(text string) (*Expr, error) { return parse(text, true) }
+
+func parse(text string, isOwn bool) (_ *Expr, err error) {
 	if len(text) > maxText {
 		return nil, &Error{Kind: TooMuch, Text: text, Offset: maxText, Detail: fmt.Sprintf("the expression is longer than %d bytes", maxText)}
 	}
@@ -31,7 +36,7 @@ func Parse(text string) (_ *Expr, err error) {
 			panic(failure)
 		}
 	}()
-	p := parser{lexer: lexer{text: text}}
+	p := parser{lexer: lexer{text: text, isOwn: isOwn}}
 	p.advance()
 	if p.tok.kind == tokEnd {
 		p.fail(p.tok.Span, "empty", `write something like $1.tier == "gold"`)
@@ -244,10 +249,16 @@ func (p *parser) word() Node {
 	return &Name{at, text}
 }
 
-// path parses $name or tx and the steps that follow.
+// path parses $name, $(class) or tx and the steps that follow.
 func (p *parser) path() Node {
 	n := &Path{Span: p.tok.Span, Root: p.tok.text}
 	p.advance()
+	if n.Root == "" {
+		p.expect("(")
+		n.Class, _ = p.class()
+		n.End = p.tok.End
+		p.expect(")")
+	}
 	for {
 		var s Step
 		switch {
@@ -258,6 +269,9 @@ func (p *parser) path() Node {
 		default:
 			if n.Root == "tx" && len(n.Steps) == 0 {
 				p.fail(n.Span, "the name of a tag is expected after tx", "write tx.name")
+			}
+			if n.Class != "" && (len(n.Steps) == 0 || !n.Steps[0].Call) {
+				p.fail(n.Span, "a call is expected after the class", "write $(a.b.C).name()")
 			}
 			return n
 		}
@@ -282,6 +296,9 @@ func (p *parser) member() Step {
 	s := Step{Span: p.tok.Span, Name: p.tok.text}
 	p.advance()
 	if s.Call = p.accept("("); s.Call {
+		if p.isOwn && p.tok.kind == tokString {
+			s.Arg = p.literal()
+		}
 		s.End = p.tok.End
 		if !p.accept(")") {
 			p.fail(p.tok.Span, "a call cannot have arguments", "only calls without arguments can be proven pure; write [0] or [\"key\"] for elements")
@@ -410,8 +427,9 @@ var signs = []string{"&&", "||", "==", "!=", "<=", ">=", "?.", "<", ">", "!", "(
 
 // lexer splits the text into tokens.
 type lexer struct {
-	text string
-	at   int
+	text  string
+	at    int
+	isOwn bool // the text is one of Sonde's own rules
 }
 
 func (l *lexer) fail(at Span, detail, remedy string) {
@@ -451,7 +469,7 @@ func (l *lexer) scan() (tokenKind, string) {
 	case r == '$':
 		l.at++
 		l.word()
-		if l.at == start+1 {
+		if l.at == start+1 && !(l.isOwn && strings.HasPrefix(l.text[l.at:], "(")) {
 			l.fail(Span{start, l.at}, "a name is expected after '$'", "write $1 for the first argument, $this, $return, $exception or $elapsed")
 		}
 		return tokDollar, l.text[start+1 : l.at]

@@ -46,7 +46,9 @@ func (c *checker) check() {
 			}
 			seen[spot] = true
 		}
-		tags[t.Name] = true
+		if t.As != AsTrace {
+			tags[t.Name] = true
+		}
 	}
 	if len(tags) > MaxTags {
 		c.report("set.tags", "", fmt.Sprintf("there are %d tags, at most %d are allowed", len(tags), MaxTags), "leave out tags that are not used")
@@ -84,6 +86,8 @@ func (c *checker) tag(t *Tag, at place) {
 		c.report(at.key("value"), where, "value is missing", "write "+wantsValue)
 	case t.Of == OfThis && (t.Value != nil || t.As != AsIs):
 		c.report(at.key("of"), where, "of: $this takes the value that was remembered with the object", "leave out value and as")
+	case t.As == AsTrace && t.Of != OfCall:
+		c.report(at.key("of"), where, "as: trace is a value of the call, not of an object", "leave out of")
 	}
 	switch {
 	case t.At == nil:
@@ -204,7 +208,8 @@ func (c *checker) values(p *Probe, at place, where string) {
 	if p.Level == Capture && len(p.Captures) == 0 {
 		c.report(at.key("level"), where, "has level capture but no captures", "add captures, such as captures: [$1], or write level: trace")
 	}
-	if len(p.Allow) > 0 && len(p.Captures) == 0 && len(c.set.Tags) == 0 {
+	isAsked := func(t Tag) bool { return !t.Optional }
+	if len(p.Allow) > 0 && len(p.Captures) == 0 && !slices.ContainsFunc(c.set.Tags, isAsked) {
 		c.report(at.key("allow"), where, "allow has an effect only with captures or tags", "add captures, or leave it out")
 	}
 }
@@ -214,6 +219,8 @@ func (c *checker) grouping(p *Probe, at place, where string, tags map[string]boo
 	for i, name := range p.GroupBy {
 		here := at.key("group-by").index(i)
 		switch {
+		case !tags[name] && slices.ContainsFunc(c.set.Tags, func(t Tag) bool { return t.Name == name }):
+			c.report(here, join(where, "group-by"), fmt.Sprintf("%q is the id of a trace, which is another one in each request", shortened(name)), "leave it out")
 		case !tags[name]:
 			c.report(here, join(where, "group-by"), fmt.Sprintf("there is no tag %q", shortened(name)), "define it under tags, with its value and the method that sets it")
 		case seen[name]:

@@ -122,7 +122,7 @@ const (
 	wantsNumber    = "a whole number"
 	wantsFailure   = "a condition such as '$return.status >= 500'"
 	wantsDirection = "in or out"
-	wantsForm      = "sql (a statement, without its literals), path (of a URL) or name (of a host)"
+	wantsForm      = "sql (a statement, without its literals), path (of a URL), name (of a host) or trace (a traceparent header, or the id of a trace)"
 	wantsObject    = "$return (the value is remembered with the returned object) or $this (the value that was remembered)"
 	wantsClasses   = "a pattern such as com.acme.dao.** or com.acme.Order"
 	wantsTime      = "static, load, dynamic or never"
@@ -224,7 +224,7 @@ func (p *Probe) fields(r *reader) []field {
 func (t *Tag) fields(r *reader) []field {
 	return []field{
 		text("name", one(r, &t.Name, "a name", parseText), t.Name),
-		text("value", one(r, &t.Value, wantsValue, parseExpr), expression(t.Value)),
+		text("value", one(r, &t.Value, wantsValue, r.tagValue), expression(t.Value)),
 		text("at", one(r, &t.At, wantsMethods, pattern.Parse), t.place()),
 		text("as", one(r, &t.As, wantsForm, named("form", wantsForm, formNames, AsSQL)), t.As.String()),
 		text("of", one(r, &t.Of, wantsObject, named("object", wantsObject, objectNames, OfReturn)), t.Of.String()),
@@ -322,9 +322,18 @@ func (e *valueError) Error() string { return e.detail }
 
 func parseText(text string) (string, error) { return text, nil }
 
-// parseExpr parses an expression. Its errors quote it.
-func parseExpr(text string) (*expr.Expr, error) {
-	parsed, err := expr.Parse(text)
+// tagValue parses the value of a tag.
+func (r *reader) tagValue(text string) (*expr.Expr, error) {
+	if r.isOwn {
+		return quoting(expr.ParseOwn(text))
+	}
+	return parseExpr(text)
+}
+
+func parseExpr(text string) (*expr.Expr, error) { return quoting(expr.Parse(text)) }
+
+// quoting returns an expression, or an error that quotes it.
+func quoting(parsed *expr.Expr, err error) (*expr.Expr, error) {
 	var bad *expr.Error
 	if errors.As(err, &bad) {
 		detail, _ := strings.CutPrefix(bad.Error(), "condition, ")

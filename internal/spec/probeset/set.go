@@ -69,6 +69,8 @@ type Tag struct {
 	Of    Object
 	// MayCall are methods that the value may call though they are not proven to be pure.
 	MayCall []*pattern.Pattern
+	// Optional means that the tag is left out without a word where it fits none of its methods.
+	Optional bool
 }
 
 // Form is how the text of a value becomes the value of a tag.
@@ -80,9 +82,13 @@ const (
 	AsSQL              // a statement: without literals and comments
 	AsPath             // of a URL: without query; numbers and the like become {}
 	AsName             // such as that of a host
+	// AsTrace is the id of a trace of others, alone or in a W3C traceparent. Transactions get it
+	// as theirs. It is no tag that conditions can read or results can be grouped by, because
+	// every request has another one.
+	AsTrace
 )
 
-var formNames = []string{"", "sql", "path", "name"}
+var formNames = []string{"", "sql", "path", "name", "trace"}
 
 func (f Form) String() string { return nameOf(formNames, f) }
 

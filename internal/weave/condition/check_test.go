@@ -446,3 +446,48 @@ func TestMayCall(t *testing.T) {
 		}
 	}
 }
+
+// TestOwnCalls: a rule may name methods with an argument, and static ones, also of interfaces.
+func TestOwnCalls(t *testing.T) {
+	f := anyFixture(t)
+	scope := f.scope(t, "Subject", "call", condition.Entry)
+	for _, test := range []struct {
+		text, may string
+		major     uint16 // of class files that can have the code; 0 if it is refused
+	}{
+		{`$3.concat("x")`, "concat", 50},
+		{`$3.concat("x")`, "", 0},
+		{`$3.missing("x")`, "missing", 0},
+		{`$(java.lang.Thread).currentThread().getName()`, "currentThread getName", 50},
+		{`$(java.lang.Thread).currentThread().getName()`, "getName", 0},
+		{`$(java.lang.Thread).getName()`, "getName", 0},
+		{`$(java.lang.Missing).currentThread().getName()`, "currentThread getName", 0},
+		{`$(java.util.List).of().size()`, "of", 52},
+	} {
+		if _, err := expr.Parse(test.text); err == nil {
+			t.Errorf("%s is accepted of a user", test.text)
+		}
+		parsed, err := expr.ParseOwn(test.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := expr.ParseOwn(parsed.String()); err != nil || parsed.String() != test.text || again.String() != test.text {
+			t.Errorf("%s became %s: %v", test.text, parsed, err)
+		}
+		scope.MayCall = func(m classfile.MethodRef) bool { return slices.Contains(strings.Fields(test.may), m.Name) }
+		checked, err := condition.CheckValue(parsed, scope)
+		if (err == nil) != (test.major > 0) {
+			t.Errorf("%s, which may call %q: %v", test.text, test.may, err)
+		}
+		if err != nil {
+			continue
+		}
+		fragment, err := checked.Lower(weave.AtEntry)
+		if err == nil {
+			err = verifyIn(f, "Subject", "call", checked, fragment)
+		}
+		if err != nil || fragment.MinMajor != test.major {
+			t.Errorf("%s: %v, for class files of version %d; want %d", test.text, err, fragment.MinMajor, test.major)
+		}
+	}
+}

@@ -13,9 +13,13 @@ import (
 	"github.com/sonde-jvm/sonde/internal/weave"
 )
 
-// framesMajor is the first class-file version with stack-map frames. For older classes the
-// verifier infers the types of variables where branches join, and loads classes for that.
-const framesMajor = 50
+const (
+	// framesMajor is the first class-file version with stack-map frames. For older classes the
+	// verifier infers the types of variables where branches join, and loads classes for that.
+	framesMajor = 50
+	// interfacesMajor is the first version that can call static methods of interfaces.
+	interfacesMajor = 52
+)
 
 // Lower returns the code of a condition for a moment, or that of a value as [CheckValue]
 // describes it. The code of a condition leaves 1 if it holds, 0 if not, and -1 if it is
@@ -25,7 +29,7 @@ func (c *Checked) Lower(at weave.Moment) (*weave.Fragment, error) {
 	if (at == weave.AtEntry) != (c.moment == Entry) {
 		return nil, fmt.Errorf("internal error: condition %s was compiled for the entry but is used at the exit, or the reverse", c.expr.Text())
 	}
-	e := &emitter{tagCall: c.tagCall, folding: c.fold}
+	e := &emitter{tagCall: c.tagCall, folding: c.fold, minMajor: framesMajor}
 	if c.cond == nil {
 		e.text(c.values, ending(at))
 	} else {
@@ -63,11 +67,12 @@ type emitter struct {
 	elapsed   int32
 	timed     bool
 	isText    bool
+	minMajor  uint16 // of the class files that can have the code
 }
 
 func (e *emitter) fragment() *weave.Fragment {
 	return &weave.Fragment{Steps: e.steps, Labels: int(e.labels), MaxLocals: uint16(e.maxSlots), MaxStack: mostStack,
-		MinMajor: framesMajor, Timed: e.timed, Text: e.isText}
+		MinMajor: e.minMajor, Timed: e.timed, Text: e.isText}
 }
 
 // mostStack is the largest stack of a fragment: two longs, or a string, a text and an offset.
@@ -443,7 +448,17 @@ func (e *emitter) value(v *value, absent label) {
 		e.use(ref{opcode.Invokestatic, e.tagCall.Class, e.tagCall.Method, "(I)" + stringDesc})
 	case fromField, fromCall, fromUnboxed:
 		e.present(v.base, absent)
+		if v.asked {
+			e.pushText(v.text)
+		}
 		e.use(v.ref)
+	case fromStatic:
+		if !v.open {
+			e.use(v.ref)
+			return
+		}
+		e.minMajor = interfacesMajor
+		e.constant(v.ref.op, weave.Constant{Tag: classfile.TagInterfaceMethodref, Text: v.ref.class, Name: v.ref.name, Descr: v.ref.desc}, 0)
 	case fromLength:
 		e.present(v.base, absent)
 		e.op(opcode.Arraylength)

@@ -48,9 +48,14 @@ func parameterNames(c *classfile.Class, m *classfile.Member, d descriptor.Method
 
 // path checks a value of the method, and the steps from there.
 func (k *checker) path(n *expr.Path) *value {
-	v := k.root(n)
 	steps := n.Steps
-	if n.Root == "tx" {
+	var v *value
+	if n.Class != "" {
+		v = k.staticCall(n)
+	} else {
+		v = k.root(n)
+	}
+	if n.Class != "" || n.Root == "tx" {
 		steps = steps[1:]
 	}
 	for i := range steps {
@@ -111,6 +116,31 @@ func (k *checker) root(n *expr.Path) *value {
 	panic(k.fail(expr.Unknown, at, remedy, "no argument $%s", n.Root))
 }
 
+// staticCall checks a call of a static method, which a rule must name: the first use of a class may
+// run its initialiser.
+func (k *checker) staticCall(n *expr.Path) *value {
+	s := &n.Steps[0]
+	c := k.look(k.class(n.Class, n.Span))
+	m := declared(c, c.File.Methods, func(name, desc string, access classfile.Access) bool {
+		return name == s.Name && strings.HasPrefix(desc, "()") && access.Has(classfile.AccStatic)
+	})
+	switch {
+	case m == nil || s.Arg != nil:
+		panic(k.fail(expr.Unknown, s.Span, "", "%s has no static method %s()", n.Class, s.Name))
+	case !k.mayCall(m):
+		panic(k.fail(expr.Impure, s.Span, "", "%s is static: its first use may run a static initialiser", m.full()))
+	}
+	if why := k.sees(m, c); why != "" {
+		panic(k.fail(expr.Inaccessible, s.Span, "", "%s", why))
+	}
+	k.rely(m.id())
+	t := memberType(m.class.File, m.m, m.desc[2:])
+	return &value{kind: fromStatic, typ: t, ref: ref{opcode.Invokestatic, c.Name(), m.name, m.desc}, open: c.isInterface()}
+}
+
+// mayCall reports whether a rule names a method.
+func (k *checker) mayCall(m *member) bool { return k.scope.MayCall != nil && k.scope.MayCall(m.id()) }
+
 func counted(n int) string {
 	if n == 1 {
 		return "1 argument"
@@ -167,7 +197,11 @@ func (k *checker) memberOf(v *value, c *Class, s *expr.Step) *value {
 	}
 	kind, remedy := expr.Inaccessible, ""
 	for _, name := range getterNames(s) {
-		m, lacks := k.method(c, name, "")
+		desc := ""
+		if s.Arg != nil {
+			desc = "(" + stringDesc + ")" + stringDesc
+		}
+		m, lacks := k.method(c, name, desc)
 		if missing == "" {
 			missing = lacks
 		}
@@ -176,6 +210,9 @@ func (k *checker) memberOf(v *value, c *Class, s *expr.Step) *value {
 		}
 		got, r := k.getter(v, c, m)
 		if r == nil {
+			if s.Arg != nil {
+				got.text, got.asked = s.Arg.Text, true
+			}
 			return got
 		}
 		if why == "" || kind == expr.Inaccessible {
@@ -238,12 +275,15 @@ func (k *checker) getter(v *value, c *Class, m *member) (made *value, refused *r
 	case m.access.Has(classfile.AccPrivate) && c.Name() != m.class.Name():
 		return nil, &refusal{expr.Inaccessible, m.full() + " is private"}
 	}
+	if !strings.HasPrefix(m.desc, "()") && !k.mayCall(m) {
+		return nil, impure("%s has an argument, and no rule names it", m.full())
+	}
 	(&prover{checker: k}).proveCall(m, c)
 	if k.isUncertain(c) && m.class != c { // pure by specification, as long as the class is still a subtype of that one
 		v = &value{kind: fromNarrow, typ: classType(m.class.Name()), base: v, hard: true}
 		op, owner = opcode.Invokevirtual, m.class.Name()
 	}
-	t := memberType(m.class.File, m.m, m.desc[2:])
+	t := memberType(m.class.File, m.m, m.desc[strings.IndexByte(m.desc, ')')+1:])
 	return &value{kind: fromCall, typ: t, base: v, ref: ref{op, owner, m.name, m.desc}}, nil
 }
 

@@ -43,7 +43,7 @@ type prover struct {
 // proveCall proves every method that a call of m on a value of static type c may
 // reach among the loaded classes.
 func (p *prover) proveCall(m *member, c *Class) {
-	if pureByKnowledge(m.class.Name(), m.name, m.desc) || p.scope.MayCall != nil && p.scope.MayCall(m.id()) {
+	if pureByKnowledge(m.class.Name(), m.name, m.desc) || p.mayCall(m) {
 		p.rely(m.id())
 		return
 	}

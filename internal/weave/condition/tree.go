@@ -13,7 +13,8 @@ const (
 	fromElapsed
 	fromTag     // n
 	fromField   // ref, of base
-	fromCall    // ref, on base
+	fromCall    // ref, on base, with text as its argument if asked
+	fromStatic  // ref
 	fromLength  // of the array base
 	fromElement // n, of the array base
 	fromUse     // of the collection base: an element, size or isEmpty
@@ -31,6 +32,8 @@ type value struct {
 	ref   ref
 	use   *use // of a collection; n or text is what is asked for
 	named bool // the name of a constant of an enum
+	asked bool // the call has text as its argument
+	open  bool // the static method is one of an interface
 	hard  bool // a value of another class makes the condition undecided; else it counts as null
 }
 
@@ -52,7 +55,7 @@ func (v *value) nullable() bool {
 	case fromElement, fromNarrow, fromUnboxed:
 		return true
 	}
-	return v.typ.isRef() || v.base.nullable()
+	return v.typ.isRef() || v.base != nil && v.base.nullable()
 }
 
 // reads reports whether the path of a value begins with a root.

@@ -85,7 +85,7 @@ func Compile(c *Classes, r *Request, positions *Positions, flags arena.Flags) (*
 		p.add(m)
 	}
 	for _, n := range p.namers {
-		if s := p.sum(n); s.found > 0 && len(s.Methods) == 0 && !r.Set.Optional {
+		if s := p.sum(n); s.found > 0 && len(s.Methods) == 0 && !n.isOptional {
 			return nil, &UnfitError{n.what, s.found, s.unfit}
 		}
 	}

@@ -234,13 +234,13 @@ func (s *Spot) Describe(id uint32) SpotName {
 	return n
 }
 
-// Report returns the effect of probes and tags, in the order of the set.
+// Report returns the effect of probes and tags, in the order of the set, without optional tags.
 func (p *Plan) Report() (probes, tags []Applied) {
 	for _, probe := range p.Probes {
 		probes = append(probes, p.applied(&probe.namer, probe.Name))
 	}
 	for _, tag := range p.tags {
-		if !slices.ContainsFunc(tags, func(a Applied) bool { return a.Name == tag.Name }) {
+		if !tag.Optional && !slices.ContainsFunc(tags, func(a Applied) bool { return a.Name == tag.Name }) {
 			tags = append(tags, p.applied(&tag.namer, tag.Name))
 		}
 	}

@@ -101,6 +101,8 @@ func namesIn(e *expr.Expr) (names []string, numbers []int) {
 		}
 		for _, s := range p.Steps {
 			switch {
+			case s.Arg != nil:
+				names = append(names, s.Name, s.Arg.Text)
 			case s.Index == nil:
 				names = append(names, s.Name)
 			case s.Index.Kind == expr.String:

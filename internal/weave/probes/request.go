@@ -34,9 +34,10 @@ type Request struct {
 
 // A namer is the part of a probe or a tag that names methods.
 type namer struct {
-	what      string // "probe pay" or "tag tier"; tags may share it
-	methods   *pattern.Set
-	sequences []*pattern.Sequence
+	what       string // "probe pay" or "tag tier"; tags may share it
+	methods    *pattern.Set
+	sequences  []*pattern.Sequence
+	isOptional bool // it may fit none of its methods
 }
 
 // elements yields the elements of the sequences.
@@ -103,7 +104,10 @@ func (r *Request) readTags(known map[string]int32) error {
 	for _, tag := range r.Set.Tags {
 		t := &tagRequest{Tag: tag}
 		number, is := r.Numbers[tag.Name]
-		if !is {
+		switch {
+		case tag.As == probeset.AsTrace:
+			number = arena.TraceTag
+		case !is:
 			if number, is = known[tag.Name]; !is {
 				number = nextNumber(known, r.Numbers)
 			}
@@ -112,7 +116,7 @@ func (r *Request) readTags(known map[string]int32) error {
 			}
 			r.Numbers[tag.Name] = number
 		}
-		t.number, t.what = number, "tag "+tag.Name
+		t.number, t.what, t.isOptional = number, "tag "+tag.Name, tag.Optional || r.Set.Optional
 		var err error
 		if t.methods, err = pattern.NewSet(tag.At); err != nil {
 			return fmt.Errorf("tag %s: %w", tag.Name, err)
@@ -135,7 +139,7 @@ func nextNumber(known ...map[string]int32) (next int32) {
 var errPlain = errors.New("the condition uses values that exist only at the method's exit, but \"template: plain\" checks at its entry: write \"template: late\", or leave out template")
 
 func (r *Request) readProbe(stated probeset.Probe) (*Probe, error) {
-	p := &Probe{Probe: stated, namer: namer{what: "probe " + stated.Name, sequences: stated.Within}}
+	p := &Probe{Probe: stated, namer: namer{what: "probe " + stated.Name, sequences: stated.Within, isOptional: r.Set.Optional}}
 	var err error
 	if p.methods, err = pattern.NewSet(stated.Methods...); err != nil {
 		return nil, err

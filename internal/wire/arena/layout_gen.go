@@ -3,7 +3,7 @@
 package arena
 
 const (
-	layoutVersion          = 0xa                // of this table
+	layoutVersion          = 0xb                // of this table
 	layoutMagic            = 0x31524145444e4f53 // "SONDEAR1" as a little-endian file shows it
 	layoutUnit             = 0x40               // what a ref counts
 	layoutFirstFrames      = 0x20               // frame pieces hold 32, 64, 128, … frames
@@ -65,6 +65,7 @@ const (
 	layoutWatchFails       = 0x20000 // the condition at its exit says which calls have failed, not which count
 	layoutPathPositions    = 0x1c    // elements of all sequences together
 	layoutTagsMost         = 0x10
+	layoutTagTrace         = 0x10  // the number of tags that are the trace of others: they are in no label
 	layoutContextMost      = 0x8   // callers in a row that make a label
 	layoutArrivals         = 0x100 // how many calls may wait for their callees at once
 	layoutNearby           = 0x100 // how many nodes a thread finds by id at once
@@ -91,6 +92,7 @@ const (
 	layoutValueCut         = 0x1 // it was longer
 	layoutValueFailed      = 0x2 // an exception came instead of it
 	layoutValueNull        = 0x4
+	layoutValueTrace       = 0x40  // of an index: the trace of others that a transaction belongs to
 	layoutValueAtExit      = 0x80  // of an index
 	layoutValueThrew       = 0x100 // of an index as hooks hand it over: there is no value, but an exception
 	layoutMostUnits        = 0x100 // UTF-16 code units of a value

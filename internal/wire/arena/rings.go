@@ -247,6 +247,9 @@ func (r *Record) value(data []byte, flags uint32) bool {
 	return true
 }
 
+// TraceValue is the index of the trace of others that a transaction belongs to.
+const TraceValue = layoutValueTrace
+
 // WatchValues is the number of values that a template captures at the entry, and also at the exit.
 const WatchValues = layoutWatchValues
 

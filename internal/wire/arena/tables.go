@@ -116,6 +116,9 @@ const (
 	MostPositions = layoutPathPositions
 	// MostTags is the maximum number of tags.
 	MostTags = layoutTagsMost
+	// TraceTag is the number of tags that are the trace of others. Hooks write it into the ring when a transaction
+	// begins, instead of making labels of it.
+	TraceTag = layoutTagTrace
 	// MostContext is the maximum number of successive callers to distinguish.
 	MostContext = layoutContextMost
 

@@ -140,9 +140,10 @@ func slow(a *trace.Assembler) {
 	other.call(index, 1, 170*ms, 44*ms, handed)
 }
 
-// quick has more calls of one method by another than are kept.
+// quick has more calls of one method by another than are kept, and belongs to a trace of others.
 func quick(a *trace.Assembler) {
 	p := pen{a, 4, 4<<32 | 1, silver}
+	p.value(arena.Record{Index: arena.TraceValue, Text: "4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7"})
 	for n := range uint64(100) {
 		p.call(query, 2, 401*ms+n*29*us, 20*us)
 	}

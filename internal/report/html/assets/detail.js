@@ -8,7 +8,7 @@ function drawTitle(t) {
 	const line = make("p", "", ...facts.map((fact) => make("span", "", fact)));
 	if (t.lost) line.append(make("span", "gap", `${plural(t.lost, "call")} only counted because the ring was full`));
 	if (t.late) line.append(make("span", "gap", `${plural(t.late, "part")} ended long after the root`));
-	const id = make("span", "", "trace " + t.traceId);
+	const id = make("span", "", `trace ${t.traceId}${t.parentSpanId ? ", called by span " + t.parentSpanId : ""}`);
 	line.append(id);
 	byId("water-title").replaceChildren(title, line, make("div", "chips", ...chipsOf(t.tags), ...chipsOf(valuesOf({ calls: [t.root] }))));
 }

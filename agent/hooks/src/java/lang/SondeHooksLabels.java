@@ -113,7 +113,7 @@ final class SondeHooksLabels {
     /** Is {@link #ofTags} of all tags; 0 if none is set. */
     static int ofAll(long[] places, long place) {
         SondeHooksState state = SondeHooksPlaces.state(places, place);
-        return state == null || !state.hasTags() ? 0 : ofTags(places, place, (1 << TAGS_MOST) - 1);
+        return state == null || !state.tags.hasValues() ? 0 : ofTags(places, place, (1 << TAGS_MOST) - 1);
     }
 
     @DontInline

@@ -14,6 +14,8 @@ final class SondeHooksTag {
     private static final int CHILDREN = 4;
 
     private final Object[] values;
+    /** The trace of others that the work belongs to; null if it is unknown. It is different in each request, so it is in no label. */
+    final String trace;
     /** By the hash of the value; null until there is one. */
     private SondeHooksTag[] children;
     /** The label of some of the tags, which are in the upper half; 0 if none is known yet. */
@@ -21,14 +23,20 @@ final class SondeHooksTag {
 
     /** No tags. */
     SondeHooksTag() {
-        values = null;
+        this(null, null);
     }
 
-    private SondeHooksTag(Object[] values) {
+    private SondeHooksTag(Object[] values, String trace) {
         this.values = values;
+        this.trace = trace;
     }
 
     boolean isSet() {
+        return values != null || trace != null;
+    }
+
+    /** Whether there is anything that labels contain. */
+    boolean hasValues() {
         return values != null;
     }
 
@@ -45,6 +53,9 @@ final class SondeHooksTag {
 
     /** These tags with one more value. */
     SondeHooksTag with(int number, String value) {
+        if (number >= TAGS_MOST) {
+            return within(value);
+        }
         if (isSame(number, value)) {
             return this;
         }
@@ -59,13 +70,18 @@ final class SondeHooksTag {
             all[i] = values[i];
         }
         all[number] = value == null ? NULL : value;
-        child = new SondeHooksTag(all);
+        child = new SondeHooksTag(all, trace);
         if (cached == null) {
             cached = new SondeHooksTag[CHILDREN];
             children = cached;
         }
         cached[slot] = child;
         return child;
+    }
+
+    /** These tags with a trace; null leaves it as it is, as does the same trace without the span that began the work. */
+    private SondeHooksTag within(String wanted) {
+        return wanted == null || trace != null && trace.startsWith(wanted) ? this : new SondeHooksTag(values, wanted);
     }
 
     /** The values of the tags with these numbers, a bit each; others are null; a null value is represented by an object. */

@@ -68,7 +68,7 @@ public final class SondeHooksTags {
         if (places == null || at < 0 || !SondeHooksPlaces.isOwner(places, place)) {
             return null;
         }
-        int number = (int) table[at + 1] & TAGS_MOST - 1;
+        int number = (int) table[at + 1] & 2 * TAGS_MOST - 1; // TAG_TRACE is beyond the others
         SondeHooksState state = SondeHooksPlaces.needState(places, place);
         if (state == null) {
             return null;
@@ -113,6 +113,11 @@ public final class SondeHooksTags {
     /** A name, such as that of a host. */
     public static String name(String text) {
         return SondeHooksTexts.name(text);
+    }
+
+    /** The ids of a W3C traceparent, or that of a trace alone. */
+    public static String trace(String text) {
+        return SondeHooksTexts.trace(text);
     }
 
     /** Remembers the value of a tag for the methods of an object. */

@@ -22,6 +22,9 @@ final class SondeHooksTexts {
     private static final int MOST_HEAD = 200;
     private static final int MOST_TAIL = 216;
     private static final int MOST_PATH = 160;
+    /** The characters of the id of a trace, and of a traceparent of the first version. */
+    private static final int TRACE_ID = 32;
+    private static final int PARENT = 55;
     private static final int MOST_NAME = 100;
     /** A longer part of a path that contains a digit is an identifier or a secret, and a part that is longer still in any case. */
     private static final int LONG_PART = 20;
@@ -45,6 +48,7 @@ final class SondeHooksTexts {
         SondeHooksTexts rehearsed = new SondeHooksTexts();
         rehearsed.keep(OTHER, unique(rehearsed.statements, foldStatement("select 'a' from \"b\".c where d in (1, 2)")));
         unique(rehearsed.paths, foldPath("/a/1"));
+        trace("00-1-1-00");
         rehearsed.find(OTHER);
     }
 
@@ -74,6 +78,43 @@ final class SondeHooksTexts {
     static String name(String text) {
         SondeHooksTexts texts = current;
         return text == null || texts == null ? null : unique(texts.paths, text.length() <= MOST_NAME ? text : text.substring(0, MOST_NAME));
+    }
+
+    /**
+     * The ids of the trace and of the calling span, with a hyphen between them, of a W3C traceparent; or the id of a trace
+     * that is the whole text. Null if it is neither: nothing else of a header is kept.
+     */
+    static String trace(String text) {
+        int length = text == null ? 0 : text.length();
+        if (length == TRACE_ID) {
+            return isId(text, 0, TRACE_ID) ? text : null;
+        }
+        if (length < PARENT || length > MOST_HEAD || text.charAt(2) != '-' || text.charAt(35) != '-' || text.charAt(52) != '-'
+                || !isHex(text, 0, 2) || !isId(text, 3, 35) || !isId(text, 36, 52) || !isHex(text, 53, PARENT)) {
+            return null;
+        }
+        // Later versions may add to it, after a hyphen. There is no version ff.
+        boolean isFirst = text.startsWith("00");
+        return text.startsWith("ff") || length > PARENT && (isFirst || text.charAt(PARENT) != '-') ? null : text.substring(3, 52);
+    }
+
+    private static boolean isHex(String text, int from, int to) {
+        for (int i = from; i < to; i++) {
+            char c = text.charAt(i);
+            if (!isDigit(c) && (c < 'a' || c > 'f')) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** Whether a part of a text is an id: of small hexadecimal digits, not all of them 0. */
+    private static boolean isId(String text, int from, int to) {
+        int at = from;
+        while (at < to && text.charAt(at) == '0') {
+            at++;
+        }
+        return at < to && isHex(text, at, to);
     }
 
     /** Remembers the key of an object. */

@@ -55,7 +55,10 @@ public final class SondeHooksTrace {
         return isClocked(token) && act(token, CAPTURES, 0, null) != 0;
     }
 
-    /** Records a value of the call of a token if there is room; an index with VALUE_THREW says that it failed. */
+    /**
+     * Records a value of the call of a token if there is room; an index with VALUE_THREW says that it failed. VALUE_TRACE is
+     * recorded only of calls that have opened a transaction.
+     */
     public static void capture(long token, int index, String value) {
         if (isClocked(token)) {
             act(token, CAPTURE, index, value);
@@ -160,7 +163,7 @@ public final class SondeHooksTrace {
             U.putLong(null, frame + FRAME_CONTEXT, context & ~(0xffffL << 32) | (number & 0xffffL) << 32);
             return 1;
         }
-        if ((flags & FRAME_VALUES) != 0) {
+        if ((flags & (number == VALUE_TRACE ? FRAME_OPENED : FRAME_VALUES)) != 0) {
             int id = U.getInt(null, at(b, U.getInt(null, frame + FRAME_NODE)) + NODE_ID);
             long ring = at(b, U.getInt(null, block + BLOCK_RING));
             if ((value != null || !isIdle(id, number)) && SondeHooksRing.value(ring, id, flags >>> FRAME_DEPTH_SHIFT, number, value)) {

@@ -84,6 +84,7 @@ final class SondeHooksTransaction {
             SondeHooksPlaces.giveUpIfEmpty(places, place);
             return 0;
         }
+        boolean mayOpen = (probe & ROOT) != 0 && ((word & FRESH) != 0 || U.getLong(places, place + TRANSACTION) == 0);
         long common = U.getLong(places, place + TOKEN);
         long token = 0;
         U.putLongOpaque(places, place + BUSY, 1);
@@ -107,7 +108,7 @@ final class SondeHooksTransaction {
         }
         if (token > TOKEN_COUNTED || word == 0 && token > 0) {
             if ((probe & TRACED) != 0 && token > TOKEN_COUNTED) {
-                label(places, place, token);
+                label(places, place, token, mayOpen);
             }
             return token;
         }
@@ -118,10 +119,16 @@ final class SondeHooksTransaction {
         return (probe & LATE) != 0 ? TOKEN_LATE : SondeHooksTree.spill(id);
     }
 
-    /** Records the tags with which a traced call has begun. */
-    private static void label(long[] places, long place, long token) {
+    /** Records the tags with which a traced call has begun, and the trace of others if it has opened a transaction. */
+    private static void label(long[] places, long place, long token, boolean mayOpen) {
         SondeHooksState state = SondeHooksPlaces.state(places, place);
-        if (state != null && state.hasTags()) {
+        if (state == null) {
+            return;
+        }
+        if (mayOpen && state.tags.trace != null) {
+            SondeHooksTrace.capture(token, VALUE_TRACE, state.tags.trace);
+        }
+        if (state.tags.hasValues()) {
             SondeHooksTrace.label(token, SondeHooksLabels.ofAll(places, place));
         }
     }

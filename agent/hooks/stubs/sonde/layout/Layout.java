@@ -3,7 +3,7 @@ package sonde.layout;
 
 /** The arena's layout. All are compile-time constants: nothing of this class is there at run time. */
 public final class Layout {
-    public static final int VERSION = 0xa;
+    public static final int VERSION = 0xb;
     public static final long MAGIC = 0x31524145444e4f53L;
     public static final int UNIT = 0x40;
     public static final int FIRST_FRAMES = 0x20;
@@ -65,6 +65,7 @@ public final class Layout {
     public static final int WATCH_FAILS = 0x20000;
     public static final int PATH_POSITIONS = 0x1c;
     public static final int TAGS_MOST = 0x10;
+    public static final int TAG_TRACE = 0x10;
     public static final int CONTEXT_MOST = 0x8;
     public static final int ARRIVALS = 0x100;
     public static final int NEARBY = 0x100;
@@ -91,6 +92,7 @@ public final class Layout {
     public static final int VALUE_CUT = 0x1;
     public static final int VALUE_FAILED = 0x2;
     public static final int VALUE_NULL = 0x4;
+    public static final int VALUE_TRACE = 0x40;
     public static final int VALUE_AT_EXIT = 0x80;
     public static final int VALUE_THREW = 0x100;
     public static final int MOST_UNITS = 0x100;

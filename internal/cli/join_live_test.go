@@ -1,0 +1,131 @@
+package cli
+
+import (
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/sonde-jvm/sonde/internal/jvmtest"
+)
+
+const (
+	joinedTrace = "4bf92f3577b34da6a3ce929d0e0e4736"
+	joinedSpan  = "00f067aa0ba902b7"
+)
+
+// startJoined starts a web server with its client.
+func startJoined(t *testing.T, jdk jvmtest.JDK, options ...string) *monitoredProgram {
+	t.Helper()
+	classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{"testdata/joined/Joined.java"}})
+	args := append(options, "-cp", classes, "joined.Joined")
+	p := &monitoredProgram{t, jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: args})}
+	p.do("/now none", "answered") // its classes are loaded
+	p.do("/later none", "answered")
+	return p
+}
+
+// request sends a request, and returns the trace that the program says it belongs to.
+func (p *monitoredProgram) request(path, parent string) string {
+	p.t.Helper()
+	if _, err := fmt.Fprintln(p.Stdin, path, parent); err != nil {
+		p.t.Fatal(err)
+	}
+	return strings.TrimPrefix(p.Await(p.t, "answered "), "answered ")
+}
+
+// A joinedJSON is what is looked at of a transaction.
+type joinedJSON struct{ TraceID, ParentSpanID string }
+
+// traceJoined traces one transaction for each request.
+func traceJoined(t *testing.T, p *monitoredProgram, requests int, send func(), options ...string) (kept []joinedJSON) {
+	t.Helper()
+	args := []string{"trace", strconv.Itoa(p.PID), "joined.Joined$Shop.order", "--json", "--limit", strconv.Itoa(requests)}
+	s := startSonde(t, append(args, options...)...)
+	send()
+	if code := s.end(t); code != exitOK {
+		t.Fatalf("exit code %d: %s", code, s.stderr.String())
+	}
+	if all := s.out.String() + s.stderr.String(); strings.Contains(all, "hunter2") || strings.Contains(all, "traceparent") {
+		t.Errorf("the output has a header: %s", all)
+	}
+	lines := strings.Split(strings.TrimSpace(s.out.String()), "\n")
+	for _, line := range lines[:len(lines)-1] {
+		kept = append(kept, parse[joinedJSON](t, line))
+	}
+	if len(kept) != requests {
+		t.Fatalf("%d transactions, want %d: %s", len(kept), requests, s.out.String())
+	}
+	return kept
+}
+
+// TestTraceJoinsRequests: a transaction has the trace of the request that it works for, also on another thread.
+func TestTraceJoinsRequests(t *testing.T) {
+	t.Parallel()
+	for _, jdk := range jvmtest.JDKs(t) {
+		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
+			t.Parallel()
+			p := startJoined(t, jdk)
+			requests := []struct {
+				path, parent string
+				isJoined     bool
+			}{
+				{"/now", "00-" + joinedTrace + "-" + joinedSpan + "-01", true},
+				{"/now", "none", false},
+				{"/later", "00-" + joinedTrace + "-" + joinedSpan + "-00", true},
+				{"/later", "none", false},
+				{"/now", "00-" + strings.Repeat("0", 32) + "-" + joinedSpan + "-01", false},
+				{"/now", "01-" + joinedTrace + "-" + joinedSpan + "-01-more", true},
+			}
+			send := func() {
+				for _, r := range requests {
+					p.request(r.path, r.parent)
+				}
+			}
+			for _, isOn := range []bool{true, false} {
+				for i, tx := range traceJoined(t, p, len(requests), send, fmt.Sprintf("--join=%v", isOn)) {
+					parent, isJoined := "", isOn && requests[i].isJoined
+					if isJoined {
+						parent = joinedSpan
+					}
+					if (tx.TraceID == joinedTrace) != isJoined || tx.ParentSpanID != parent || len(tx.TraceID) != 32 {
+						t.Errorf("--join=%v, %+v: got %+v", isOn, requests[i], tx)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestTraceJoinsOpenTelemetry: where OpenTelemetry's agent is in the JVM, transactions have the trace of its current span.
+func TestTraceJoinsOpenTelemetry(t *testing.T) {
+	t.Parallel()
+	jars, err := filepath.Glob("../../.tools/otel/*.jar")
+	if err != nil || len(jars) == 0 {
+		t.Skip("NOT TESTED: OpenTelemetry's agent is missing: run .ci/setup otel")
+	}
+	agent, err := filepath.Abs(jars[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	jdks := jvmtest.JDKs(t)
+	// The client of the program does not send a header of the agent.
+	p := startJoined(t, jdks[len(jdks)-1], "-javaagent:"+agent, "-Dotel.traces.exporter=none", "-Dotel.metrics.exporter=none", "-Dotel.logs.exporter=none",
+		"-Dotel.instrumentation.http-url-connection.enabled=false")
+	var want []string
+	send := func() {
+		for _, parent := range []string{"none", "00-" + joinedTrace + "-" + joinedSpan + "-01", "none"} {
+			want = append(want, p.request("/now", parent))
+		}
+	}
+	kept := traceJoined(t, p, 3, send)
+	if want[1] != joinedTrace {
+		t.Fatalf("the agent has not taken over the trace of the request, it says %q", want)
+	}
+	for i, tx := range kept {
+		if tx.TraceID != want[i] {
+			t.Errorf("request %d: trace %s, and the agent says %s", i+1, tx.TraceID, want[i])
+		}
+	}
+}
