@@ -117,7 +117,9 @@ func (s *Service) OpenAPI() map[string]any {
 	b := &schemas{named: object{}, types: maps.Clone(schemaNames)}
 	parts := map[string]any{}
 	for _, command := range s.Runner.Commands() {
-		b.types[reflect.TypeOf(command.Result)] = capital(command.Name) + "Document"
+		if result := reflect.TypeOf(command.Result); b.types[result] == "" { // the first command with a type names it
+			b.types[result] = capital(command.Name) + "Document"
+		}
 		for name, value := range command.More {
 			b.types[reflect.TypeOf(value)] = name
 		}
@@ -273,7 +275,8 @@ func (b *schemas) document(value any) {
 	b.of(t)
 	schema := b.named[b.name(t)].(object)
 	properties := schema["properties"].(object)
-	if properties["version"] == nil {
+	// A transaction is also a part of a trace, where it has no format of its own.
+	if properties["version"] == nil && t != reflect.TypeFor[document.Transaction]() {
 		schema["required"] = append(schema["required"].([]string), "format", "version")
 	}
 	properties["format"], properties["version"] = object{"type": "string", "const": document.Format(t)}, b.of(reflect.TypeFor[int]())

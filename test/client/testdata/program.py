@@ -151,7 +151,7 @@ def refusals(client, address, pid, number):
 
 def foreground(client, pid):
     """A look in the foreground answers with its events."""
-    events = start_trace.sync(client=client, body=TraceRequest(pid=pid, methods=["shop.Shop.main"], for_="1ms"))
+    events = start_trace.sync(client=client, body=TraceRequest(pid=pid, methods=["shop.Shop.main"], duration="1ms"))
     names = [line.removeprefix("event: ") for line in events.splitlines() if line.startswith("event: ")]
     check("first and last event", (names[0], names[-1]), ("look", "end"))
 
