@@ -149,7 +149,7 @@ func (p *Pace) Disturbance(hooks *cost.Estimate) *cost.Disturbance {
 	}
 	switch {
 	case hooks == nil:
-		d.Unknown = "the cost of the hooks is not known"
+		d.Unknown = "how much of its time hooks took is not known"
 	case was.Samples < enoughNow || during.samples < enoughNow:
 		d.Unknown = "too few samples of it"
 	default:

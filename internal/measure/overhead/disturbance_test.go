@@ -76,7 +76,7 @@ func TestDisturbance(t *testing.T) {
 		"it never settled":   {unsettled, hooks, "disturbance: while measured, the program had 49.5 % of its former speed (44.2 to 99.5 %); work lost going in: at most 2.7 s"},
 		"no calls":           {noCalls, hooks, "disturbance: while measured, the program had 99 % of its former speed (97.1 to 99.5 %); work lost going in: at most 2.7 s"},
 		"few samples":        {followed(fast, nil), hooks, "disturbance: speed while measured unknown (too few samples of it); work lost going in: 2.5 s"},
-		"cost of hooks":      {followed(fast, fast), nil, "disturbance: speed while measured unknown (the cost of the hooks is not known)"},
+		"cost of hooks":      {followed(fast, fast), nil, "disturbance: speed while measured unknown (how much of its time hooks took is not known)"},
 		"nobody watched it":  {nil, hooks, "disturbance: speed while measured unknown (it was not watched before it had hooks); work lost going in: unknown, coming out: unknown"},
 		"nobody sampled it":  {&Pace{account: account{results: now}}, hooks, "disturbance: speed while measured unknown (too few samples of it); work lost going in: unknown, coming out: unknown"},
 	} {
