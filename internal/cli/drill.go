@@ -473,14 +473,9 @@ func (r *drillRun) isOpen(n *drill.Node) bool {
 
 // descend puts hooks into what a method calls, and waits until the program has settled. It returns how many are new.
 func (r *drillRun) descend(ctx context.Context, choice drill.Choice) (woven int, err error) {
-	var path []classfile.MethodRef
-	for _, n := range choice.Path {
-		if m, is := r.applied.MethodOf(n.Spot); is {
-			path = append(path, m)
-		}
-	}
 	last, _ := r.applied.MethodOf(choice.Open.Spot)
 	r.opened[last], r.path = true, choice.Spots()
+	path := r.applied.MethodsOf(r.path)
 	seen := r.evidence.OnTheWay(choice.Path)
 	open, ahead := append([]classfile.MethodRef{last}, seen...), drillAhead
 	if len(seen) > 0 {
@@ -688,11 +683,15 @@ func (r *drillRun) measureShare() float64 {
 	if before.At.Before(r.level) || calls < counted || since.Elapsed < leastShare {
 		return 0
 	}
-	program := max(since.Rest+since.CompileCPU+since.VMThread, time.Duration(leastUse*float64(since.Elapsed)))
 	nanos := hookNanos(calls-counted, written, each) + (recordPart-1)*each.Median*float64(written)
-	part := nanos / float64(program)
+	part := nanos / programNanos(since)
 	r.hooked = max(r.hooked, part)
 	return part
+}
+
+// programNanos returns the processor time of the program and of what the JVM does for it, or that of leastUse.
+func programNanos(since cost.Cost) float64 {
+	return float64(max(since.Rest+since.CompileCPU+since.VMThread, time.Duration(leastUse*float64(since.Elapsed))))
 }
 
 // keepBudget traces fewer calls if hooks cost too much.

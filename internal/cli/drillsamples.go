@@ -96,12 +96,7 @@ func (r *drillRun) pollSamples(ctx context.Context) {
 	if err != nil {
 		return // the end of the session says why
 	}
-	methods := r.applied.Roots()
-	for _, spot := range r.onPath {
-		if m, is := r.applied.MethodOf(spot); is {
-			methods = append(methods, m)
-		}
-	}
+	methods := append(r.applied.Roots(), r.applied.MethodsOf(r.onPath)...)
 	r.evidence.AddSamples(batch.Samples, batch.Period, drill.IsOn(methods))
 }
 

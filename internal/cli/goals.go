@@ -235,8 +235,7 @@ func (g *goalsRun) costBelow() float64 {
 	if isFirst {
 		return -1
 	}
-	program := max(since.Rest+since.CompileCPU+since.VMThread, time.Duration(leastUse*float64(since.Elapsed)))
-	return recordPart * each.Median * float64(calls-min(before, calls)) / float64(program)
+	return recordPart * each.Median * float64(calls-min(before, calls)) / programNanos(since)
 }
 
 // do does what a goal asks for, and logs it.
@@ -358,15 +357,9 @@ func (g *goalsRun) search(ctx context.Context, goal *goalRun) {
 		g.log(goal, goal.Seen, "most of the excess: "+goal.cause.Text)
 		return
 	}
-	var path []classfile.MethodRef
-	for _, n := range choice.Path {
-		if m, is := g.holder.Probes.MethodOf(n.Spot); is {
-			path = append(path, m)
-		}
-	}
 	last, _ := g.holder.Probes.MethodOf(choice.Open.Spot)
 	goal.opened[last], goal.path = true, choice.Spots()
-	woven, _, err := g.holder.Probes.Raise(ctx, goal.Goal.Probe, path, []classfile.MethodRef{last}, drillAhead)
+	woven, _, err := g.holder.Probes.Raise(ctx, goal.Goal.Probe, g.holder.Probes.MethodsOf(goal.path), []classfile.MethodRef{last}, drillAhead)
 	switch {
 	case err != nil:
 		goal.isFound = true

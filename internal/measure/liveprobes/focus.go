@@ -150,6 +150,16 @@ func (w *Probes) MethodOf(spot uint32) (m classfile.MethodRef, is bool) {
 	return m, is
 }
 
+// MethodsOf returns the methods in which hooks are, without those that are not known.
+func (w *Probes) MethodsOf(spots []uint32) (methods []classfile.MethodRef) {
+	for _, spot := range spots {
+		if m, is := w.MethodOf(spot); is {
+			methods = append(methods, m)
+		}
+	}
+	return methods
+}
+
 // Roots returns the methods in which probes act.
 func (w *Probes) Roots() (roots []classfile.MethodRef) {
 	for _, probe := range w.Set().Probes {
