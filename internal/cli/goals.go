@@ -387,9 +387,11 @@ func (g *goalsRun) report(goal *goalRun, seen string) {
 		g.log(goal, seen, "on-miss is left out, because it is still running for the last miss")
 		return
 	}
+	described := g.describeGoal(goal)
+	described.State = string(goals.Missed) // even if the latest calls meet it
 	var findings bytes.Buffer
 	err := document.Write(&findings, document.GoalMissed{
-		PID: g.pid, JDK: g.session.JDK().String(), Main: g.session.JVM().Main, At: time.Now().Round(time.Millisecond), Goal: g.describeGoal(goal),
+		PID: g.pid, JDK: g.session.JDK().String(), Main: g.session.JVM().Main, At: time.Now().Round(time.Millisecond), Goal: described,
 	})
 	g.actions.Go(func() {
 		defer goal.isBusy.Store(false)
