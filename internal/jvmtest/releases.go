@@ -49,22 +49,30 @@ func unpacked(major int) (JDK, bool) {
 	return JDK{Home: homes[0][len(root):], Major: major, Version: strconv.Itoa(major), Root: root}, true
 }
 
-// unpackedRoot returns the directory with unpacked JDKs; an error if there is none or if programs
-// cannot run in it.
-var unpackedRoot = sync.OnceValues(func() (string, error) {
+// Module returns the directory with go.mod, above where the test runs.
+func Module() (string, error) {
 	directory, err := os.Getwd()
 	if err != nil {
 		return "", err
 	}
 	for ; ; directory = filepath.Dir(directory) {
 		if _, err := os.Stat(filepath.Join(directory, "go.mod")); err == nil {
-			break
+			return directory, nil
 		}
 		if directory == filepath.Dir(directory) {
 			return "", os.ErrNotExist
 		}
 	}
-	root, err := filepath.EvalSymlinks(filepath.Join(directory, ".tools", "jdks"))
+}
+
+// unpackedRoot returns the directory with unpacked JDKs; an error if there is none or if programs
+// cannot run in it.
+var unpackedRoot = sync.OnceValues(func() (string, error) {
+	module, err := Module()
+	if err != nil {
+		return "", err
+	}
+	root, err := filepath.EvalSymlinks(filepath.Join(module, ".tools", "jdks"))
 	if err != nil {
 		return "", err
 	}

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -286,7 +285,7 @@ func freshSources(t testing.TB, workloads []string) []string {
 	var sources []string
 	for _, workload := range workloads {
 		directory := filepath.Join(workload, "fresh")
-		if _, err := os.Stat(filepath.Join(testdata(), directory)); err == nil {
+		if _, err := os.Stat(filepath.Join(testdata(t), directory)); err == nil {
 			sources = append(sources, javaFiles(t, directory)...)
 		}
 	}
@@ -300,7 +299,7 @@ func javaFiles(t testing.TB, directory string) []string {
 
 func sourceFiles(t testing.TB, directory, pattern string) []string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(testdata(), directory, pattern))
+	files, err := filepath.Glob(filepath.Join(testdata(t), directory, pattern))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no sources %s in %s: %v", pattern, directory, err)
 	}
@@ -308,9 +307,13 @@ func sourceFiles(t testing.TB, directory, pattern string) []string {
 }
 
 // testdata is where the sources lie, for tests of other packages too.
-func testdata() string {
-	_, file, _, _ := runtime.Caller(0)
-	return filepath.Join(filepath.Dir(file), "testdata")
+func testdata(t testing.TB) string {
+	t.Helper()
+	module, err := jvmtest.Module()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(module, "test", "live", "testdata")
 }
 
 // A Trust says how far a program knows by itself what a method did.

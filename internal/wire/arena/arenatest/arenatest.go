@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sonde-jvm/sonde/internal/jvmtest"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
@@ -24,7 +25,11 @@ type layout struct {
 
 func readLayout(t testing.TB) *layout {
 	t.Helper()
-	file, err := os.Open(filepath.Join(moduleRoot(t), "internal", "wire", "arena", "layout.table"))
+	module, err := jvmtest.Module()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.Open(filepath.Join(module, "internal", "wire", "arena", "layout.table"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,25 +59,6 @@ func number(t testing.TB, text string) int64 {
 		t.Fatalf("layout.table: %v", err)
 	}
 	return n
-}
-
-// moduleRoot is the directory with go.mod, above where the test runs.
-func moduleRoot(t testing.TB) string {
-	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir
-		}
-		above := filepath.Dir(dir)
-		if above == dir {
-			t.Fatal("there is no go.mod above the test")
-		}
-		dir = above
-	}
 }
 
 // A File is an arena that a test writes, as hooks would.
