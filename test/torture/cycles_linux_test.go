@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
@@ -13,8 +15,8 @@ import (
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
-// TestCycles enters a program, instruments and leaves it, as often as SONDE_CYCLES says. What the program takes of the
-// machine must not grow.
+// TestCycles enters a program, instruments it, lets it work and leaves, as often as SONDE_CYCLES says. What the program
+// takes of the machine must not grow.
 func TestCycles(t *testing.T) {
 	cycles, err := strconv.Atoi(os.Getenv("SONDE_CYCLES"))
 	if err != nil {
@@ -34,15 +36,15 @@ func cycle(t *testing.T, jdk jvmtest.JDK, cycles int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.load()
+	first := p.round()
 	settled := max(1, cycles/10) // then the JVM has what it makes once
-	var first, last size
+	var before, last size
 	fmt.Printf("| JDK | cycles | threads | descriptors | RSS | Metaspace |\n| --- | --- | --- | --- | --- | --- |\n")
 	for i := range cycles + 1 {
 		if i%settled == 0 {
 			last = p.size()
 			if i == settled {
-				first = last
+				before = last
 			}
 			fmt.Printf("| %d | %d | %d | %d | %d KiB | %d KiB |\n", jdk.Major, i, last.threads, last.descriptors, last.rss>>10, last.metaspace>>10)
 		}
@@ -53,6 +55,9 @@ func cycle(t *testing.T, jdk jvmtest.JDK, cycles int) {
 		if _, err := s.Instrument(t.Context(), session.Wanted{Methods: set, Flags: arena.On | arena.Timed}); err != nil {
 			t.Errorf("cycle %d: %v", i, err)
 		}
+		if round := p.round(); !slices.Equal(round, first) {
+			t.Errorf("cycle %d: the program says\n%s\nwant\n%s", i, strings.Join(round, "\n"), strings.Join(first, "\n"))
+		}
 		if farewell, err := s.Close(t.Context()); err != nil || len(farewell.Remarks) > 0 {
 			t.Errorf("cycle %d: %v %q", i, err, farewell.Remarks)
 		}
@@ -60,12 +65,11 @@ func cycle(t *testing.T, jdk jvmtest.JDK, cycles int) {
 			t.Fatal(err)
 		}
 	}
-	p.rest()
-	if last.threads > first.threads+threadsOfJVM || last.descriptors > first.descriptors+descriptorsOfJVM {
-		t.Errorf("%d threads and %d descriptors, after %d and %d", last.threads, last.descriptors, first.threads, first.descriptors)
+	if last.threads > before.threads+threadsOfJVM || last.descriptors > before.descriptors+descriptorsOfJVM {
+		t.Errorf("%d threads and %d descriptors, after %d and %d", last.threads, last.descriptors, before.threads, before.descriptors)
 	}
-	grown := float64(last.metaspace-first.metaspace) / float64(cycles-settled)
-	t.Logf("Metaspace has grown by %.0f bytes a cycle, RSS by %.0f", grown, float64(last.rss-first.rss)/float64(cycles-settled))
+	grown := float64(last.metaspace-before.metaspace) / float64(cycles-settled)
+	t.Logf("Metaspace has grown by %.0f bytes a cycle, RSS by %.0f", grown, float64(last.rss-before.rss)/float64(cycles-settled))
 	if cycles >= fewest && grown > mostMetaspace {
 		t.Errorf("Metaspace has grown by %.0f bytes a cycle, more than %d", grown, mostMetaspace)
 	}
