@@ -43,7 +43,10 @@ func FuzzTables(f *testing.F) {
 			}
 			return
 		}
-		w.Threads()
+		threads := w.Threads()
+		for i := range threads {
+			w.LockOf(&threads[i], threads)
+		}
 		w.code.find(pc)
 		w.methods.find(pc)
 	})

@@ -52,7 +52,11 @@ type layout struct {
 	threadOS, osID                         *field
 	threadAnchor, threadContinuation       *field
 	threadPending, threadObject            *field
-	klassPool                              *field
+	threadMonitorID                        *field // since 24
+	threadStackBase, threadStackSize       *field
+	threadLocks, locksTop, locksBase       *field // since 21
+	monitorOwner, monitorObject            *field
+	klassPool, klassSuper                  *field
 	klassFields, klassFieldStream          *field // a table before 21, then a stream
 	sizeOfThread                           uint64
 }
@@ -118,7 +122,10 @@ func newLayout(memory space, t *tables) (*layout, error) {
 		threadOS: need("JavaThread::_osthread", "Thread::_osthread"), osID: need("OSThread::_thread_id"),
 		threadAnchor: need("JavaThread::_anchor"), threadContinuation: maybe("JavaThread::_cont_entry"),
 		threadPending: maybe("JavaThread::_current_pending_monitor", "Thread::_current_pending_monitor"), threadObject: need("JavaThread::_threadObj"),
-		klassPool: need("InstanceKlass::_constants"), klassFields: maybe("InstanceKlass::_fields"), klassFieldStream: maybe("InstanceKlass::_fieldinfo_stream"),
+		threadMonitorID: maybe("JavaThread::_monitor_owner_id"), threadStackBase: maybe("JavaThread::_stack_base"), threadStackSize: maybe("JavaThread::_stack_size"),
+		threadLocks: maybe("JavaThread::_lock_stack"), locksTop: maybe("LockStack::_top"), locksBase: maybe("LockStack::_base[0]"),
+		monitorOwner: maybe("ObjectMonitor::_owner"), monitorObject: maybe("ObjectMonitor::_object"),
+		klassPool: need("InstanceKlass::_constants"), klassSuper: maybe("Klass::_super"), klassFields: maybe("InstanceKlass::_fields"), klassFieldStream: maybe("InstanceKlass::_fieldinfo_stream"),
 		sizeOfThread: size("JavaThread"),
 	}
 	for _, name := range []string{"nmethod::_deopt_handler_offset", "nmethod::_deopt_mh_handler_offset", "nmethod::_deopt_handler_entry_offset",

@@ -17,6 +17,9 @@ type Thread struct {
 	Mounted   bool   // it runs a virtual thread
 	Contended bool   // it waits to enter a monitor
 	address   uint64
+	object    uint64 // its object, or the handle of it
+	pending   uint64 // the monitor that it waits to enter
+	claim     claim
 	anchor    anchor
 }
 
@@ -29,7 +32,8 @@ const mostThreads = 50_000
 // Threads lists the Java threads. The list is not a snapshot: threads come and go meanwhile.
 func (w *Walker) Threads() (all []Thread) {
 	l := w.layout
-	w.rounds.pass++ // for WalkWaiting
+	w.rounds.pass++          // for WalkWaiting
+	w.objects.fieldsOf = nil // classes may be unloaded
 	if l.threads == nil {
 		if l.threadList == nil || l.threadNext == nil {
 			return nil
@@ -76,14 +80,17 @@ func (w *Walker) thread(address uint64) (Thread, record) {
 	if !ok || id == 0 {
 		return Thread{}, nil
 	}
-	t := Thread{ID: int(id), address: address, Mounted: r.u(l.threadContinuation) != 0, Contended: r.u(l.threadPending) != 0}
+	t := Thread{
+		ID: int(id), address: address, object: r.u(l.threadObject), Mounted: r.u(l.threadContinuation) != 0, pending: r.u(l.threadPending), claim: l.claim(r),
+	}
+	t.Contended = t.pending != 0
 	at := l.threadAnchor.offset
 	if at+24 <= uint64(len(r)) {
 		t.anchor.sp = r[at:].u(l.anchorSP)
 		t.anchor.pc = r[at:].u(l.anchorPC)
 		t.anchor.fp = r[at:].u(l.anchorFP)
 	}
-	w.objects.describe(&t, r.u(l.threadObject))
+	w.objects.describe(&t, t.object)
 	return t, r
 }
 
@@ -121,7 +128,14 @@ type objects struct {
 	data       uint64
 	direct     bool // a thread refers to its object, not to a handle
 
+	// Where an object has its class.
+	compact, narrow bool
+	classBase       uint64
+	classShift      uint
+	fieldsOf        map[uint64]map[string]uint64 // offsets of fields, by the address of their class
+
 	name, id, value, coder uint64                // offsets of fields; 0 if there is no such field
+	blocker                uint64                // the field of a thread that refers to what it waits for
 	known                  map[uint64]*described // by the address of the thread
 }
 
@@ -135,14 +149,7 @@ func (o *objects) prepare(t *tables) {
 	}
 	o.compressed = flags["UseCompressedOops"]
 	if o.compressed {
-		for _, prefix := range []string{"CompressedOops::_", "CompressedOops::_narrow_oop._", "Universe::_narrow_oop._"} {
-			base, ok := t.fields[prefix+"base"]
-			if shift, has := t.fields[prefix+"shift"]; ok && has {
-				o.base, _ = o.memory.u64(base.address)
-				bits, _ := o.memory.u32(shift.address)
-				o.shift = uint(bits & 7)
-			}
-		}
+		o.base, o.shift = o.encoding(t, "CompressedOops::_", "CompressedOops::_narrow_oop._", "Universe::_narrow_oop._")
 	}
 	switch {
 	case flags["UseCompactObjectHeaders"]:
@@ -154,25 +161,42 @@ func (o *objects) prepare(t *tables) {
 	default:
 		o.length, o.data = 16, 24
 	}
+	o.compact, o.narrow = flags["UseCompactObjectHeaders"], flags["UseCompressedClassPointers"]
+	o.classBase, o.classShift = o.encoding(t, "CompressedKlassPointers::_", "CompressedKlassPointers::_narrow_klass._", "Universe::_narrow_klass._")
 	for name, f := range t.fields {
 		if f.address == 0 {
 			continue
 		}
+		class, _ := o.memory.u64(f.address)
 		switch {
 		case strings.HasSuffix(strings.TrimRight(name, ")]"), "::Thread_klass_knum"):
-			fields := o.fields(f.address)
-			o.name, o.id = fields["name"], fields["tid"]
+			fields := o.fields(class)
+			o.name, o.id, o.blocker = fields["name"], fields["tid"], fields["parkBlocker"]
 			if o.id == 0 {
 				o.id = fields["id"]
 			}
 		case strings.HasSuffix(strings.TrimRight(name, ")]"), "::String_klass_knum"):
-			fields := o.fields(f.address)
+			fields := o.fields(class)
 			o.value, o.coder = fields["value"], fields["coder"]
 		}
 	}
 	_, handles := t.fields["OopHandle::_obj"]
 	o.direct = !handles
 	o.usable = o.name != 0 && o.value != 0
+}
+
+// encoding reads how references of 32 bits are made of addresses. Its name differs between releases.
+func (o *objects) encoding(t *tables, prefixes ...string) (base uint64, shift uint) {
+	for _, prefix := range prefixes {
+		at, ok := t.fields[prefix+"base"]
+		bits, has := t.fields[prefix+"shift"]
+		if ok && has {
+			base, _ = o.memory.u64(at.address)
+			n, _ := o.memory.u32(bits.address)
+			return base, uint(n & 15)
+		}
+	}
+	return 0, 0
 }
 
 // flags returns the switches of the JVM that are on.
@@ -205,10 +229,9 @@ func (o *objects) flags(t *tables) map[string]bool {
 
 const mostFields = 1000
 
-// fields returns the offsets of the fields of a class, by a variable that holds the class.
-func (o *objects) fields(class uint64) map[string]uint64 {
+// fields returns the offsets of the fields of a class.
+func (o *objects) fields(klass uint64) map[string]uint64 {
 	l, all := o.layout, map[string]uint64{}
-	klass, _ := o.memory.u64(class)
 	pool, ok := o.memory.u64(klass + l.klassPool.offset)
 	if !ok {
 		return all
@@ -293,10 +316,7 @@ func (o *objects) describe(t *Thread, object uint64) {
 
 func (o *objects) read(d *described) {
 	for range 3 {
-		at := d.object
-		if !o.direct {
-			at, _ = o.memory.u64(d.object)
-		}
+		at := o.deref(d.object)
 		first, second := o.text(o.reference(at+o.name)), o.text(o.reference(at+o.name))
 		if first == second {
 			d.name = first

@@ -26,6 +26,14 @@ type Sample struct {
 	Wait   Wait          // what the thread waits for; Running if that is not known to be a wait
 	Thread *Thread
 	Stack  *Stack // without frames if it could not be walked
+	Lock   *Lock  // what the thread waits for; nil if it does not wait, or that is not known
+}
+
+// A Lock is an object that a thread waits for: to enter its monitor, or for java.util.concurrent.
+type Lock struct {
+	Class  string  // of the object; "" if it is not known
+	Holder *Thread // that has it; nil if there is none, or that is not known
+	Held   *Stack  // of the holder, about then; nil if it is not known
 }
 
 // A Source is what made the JVM, or the kernel, take a sample.

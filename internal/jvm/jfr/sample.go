@@ -39,6 +39,7 @@ type rawSample struct {
 	nanos                int64
 	period               int64 // in ns; 0 if it has none
 	thread, stack, state value
+	lock                 value // the class of what it waits for
 }
 
 // readSample emits a sample, or holds it back if its stack may come with the next flush.
@@ -69,6 +70,8 @@ func (ch *chunk) readSample(t *typeDef, body []byte, raw rawSample) {
 			raw.stack = v
 		case "state":
 			raw.state = v
+		case "monitorClass", "parkedClass":
+			raw.lock = v
 		case "duration", "samplingPeriod":
 			raw.period = max(0, ch.header.span(v.int()))
 		}
@@ -108,6 +111,10 @@ func (ch *chunk) emit(raw *rawSample) {
 	if !ch.isResolved(raw) {
 		ch.lost[lostStacks]++
 	}
+	var lock *Lock
+	if class := className(raw.lock.member("name").text()); class != "" {
+		lock = &Lock{Class: class}
+	}
 	ch.out.Samples = append(ch.out.Samples, Sample{
 		At:     time.Unix(0, raw.nanos),
 		Source: raw.source,
@@ -116,6 +123,7 @@ func (ch *chunk) emit(raw *rawSample) {
 		State:  ch.state(raw.state),
 		Thread: ch.thread(raw.thread),
 		Stack:  ch.stack(raw.stack),
+		Lock:   lock,
 	})
 }
 

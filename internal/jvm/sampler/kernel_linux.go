@@ -48,6 +48,7 @@ type kernelSamples struct {
 	walker  *hotspot.Walker
 	kernel  *kernelNames
 	threads threadTable
+	running map[*jfr.Thread]seenRunning
 	boot    time.Time // when the kernel's clock was zero
 	cancel  context.CancelFunc
 	ended   chan struct{}
@@ -220,12 +221,30 @@ func (k *kernelSamples) sample(s *perfevents.Sample) (jfr.Sample, bool) {
 	if end == hotspot.InHeap || isCarried(stack) {
 		thread = jfr.VirtualThreads
 	}
-	return jfr.Sample{At: k.boot.Add(s.At), Source: jfr.CPUTime, Period: s.Period, State: StateRunnable, Thread: thread, Stack: stack}, true
+	at := k.boot.Add(s.At)
+	if k.waiting && !stack.Broken {
+		if k.running == nil || len(k.running) > mostThreadNames {
+			k.running = map[*jfr.Thread]seenRunning{}
+		}
+		k.running[thread] = seenRunning{at, stack}
+	}
+	return jfr.Sample{At: at, Source: jfr.CPUTime, Period: s.Period, State: StateRunnable, Thread: thread, Stack: stack}, true
 }
+
+// A seenRunning is the last sample of a running thread.
+type seenRunning struct {
+	at    time.Time
+	stack *jfr.Stack
+}
+
+// recently is how old the last sample of a thread may be that holds a lock.
+const recently = 100 * time.Millisecond
 
 // waits returns a sample of each Java thread that waits.
 func (k *kernelSamples) waits(now time.Time) (found []jfr.Sample) {
-	for _, t := range k.threads.list(now) {
+	threads := k.threads.list(now)
+	held := map[int]*jfr.Stack{}
+	for _, t := range threads {
 		thread := k.threads.named(&t)
 		if thread.IsSondes() {
 			continue
@@ -255,9 +274,37 @@ func (k *kernelSamples) waits(now time.Time) (found []jfr.Sample) {
 		default:
 			sample.State = statePrefix + "WAITING"
 		}
+		if sample.Wait == jfr.Monitor || sample.Wait == jfr.Parked {
+			sample.Lock = k.lockOf(&t, threads, held, now)
+		}
 		found = append(found, sample)
 	}
 	return found
+}
+
+// lockOf returns what a thread waits for; nil if it is not known. Stacks of holders are read once for all that wait.
+func (k *kernelSamples) lockOf(t *hotspot.Thread, threads []hotspot.Thread, held map[int]*jfr.Stack, now time.Time) *jfr.Lock {
+	lock := k.walker.LockOf(t, threads)
+	if lock.Class == "" && lock.Holder == nil {
+		return nil
+	}
+	made := &jfr.Lock{Class: lock.Class}
+	if lock.Holder == nil {
+		return made
+	}
+	made.Holder = k.threads.named(lock.Holder)
+	stack, known := held[lock.Holder.ID]
+	if !known {
+		holder := *lock.Holder
+		if frames, end := k.waitOf(&holder); len(frames) > 0 && end != hotspot.UnknownCode {
+			stack = &jfr.Stack{Frames: frames, Truncated: end != hotspot.Complete}
+		} else if last := k.running[made.Holder]; now.Sub(last.at) < recently {
+			stack = last.stack
+		}
+		held[lock.Holder.ID] = stack
+	}
+	made.Held = stack
+	return made
 }
 
 // waitOf returns the stack of a thread that waits, without frames if it does not. A stack counts only

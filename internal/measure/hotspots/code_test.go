@@ -1,6 +1,7 @@
 package hotspots
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -126,6 +127,13 @@ func waitingScene() *scene {
 	look(100, "pool", jfr.Parked, append(park, frame(jfr.C2, "java/util/concurrent/LinkedBlockingQueue", "take"), frame(jfr.C2, "java/lang/Thread", "run"))...)
 	look(50, "worker", jfr.Parked, append(park, frame(jfr.C2, "a/Shop", "pay"))...)
 	look(20, "worker", jfr.Monitor, frame(jfr.C2, "a/Shop", "pay"))
+	for i := range s.samples[len(s.samples)-20:] {
+		lock := &jfr.Lock{Class: "a/Account"}
+		if i < 15 {
+			lock.Held = &jfr.Stack{Frames: []jfr.Frame{frame(jfr.Native, "java/io/FileOutputStream", "writeBytes"), frame(jfr.C2, "a/Archive", "write")}}
+		}
+		s.samples[len(s.samples)-20+i].Lock = lock
+	}
 	look(100, "Finalizer", jfr.Notification, frame(jfr.Native, "java/lang/Object", "wait"))
 	s.samples = append(s.samples, jfr.Sample{At: began.Add(time.Second), Source: jfr.Accounted, Period: 50 * period, Thread: &jfr.Thread{OSID: 5, Name: "VM Thread"}, Stack: &jfr.Stack{}})
 	return s
@@ -140,6 +148,15 @@ func TestPlacesOfWaitingThreads(t *testing.T) {
 	got := map[row]float64{}
 	for _, p := range table.Places() {
 		got[row{p.Label.String(), p.Wait}] = p.Threads
+		var locks []string
+		for _, l := range p.Locks {
+			locks = append(locks, fmt.Sprintf("%s held in %s: %.2f", l.Class, l.In, l.Part))
+		}
+		if want := []string{"a/Account held in a.Archive.write: 0.75", "a/Account held in : 0.25"}; p.Wait == jfr.Monitor && !slices.Equal(locks, want) {
+			t.Errorf("locks %q, want %q", locks, want)
+		} else if p.Wait != jfr.Monitor && locks != nil {
+			t.Errorf("locks %q at %v", locks, p.Label)
+		}
 	}
 	want := map[row]float64{
 		{"java.util.concurrent.LinkedBlockingQueue.take", jfr.Parked}: 1, {"a.Shop.pay", jfr.Parked}: 0.5, {"a.Shop.pay", jfr.Monitor}: 0.2,

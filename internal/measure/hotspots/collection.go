@@ -40,6 +40,7 @@ type sameSamples struct {
 	stack  *jfr.Stack
 	source jfr.Source
 	wait   jfr.Wait
+	lock   Lock
 }
 
 type numbered struct {
@@ -98,7 +99,7 @@ func (c *Collection) count(s jfr.Sample, thread *jfr.Thread, stack *jfr.Stack) {
 	if stack.Truncated && !s.Stack.Truncated {
 		c.cut++
 	}
-	same := sameSamples{thread, stack, s.Source, s.Wait}
+	same := sameSamples{thread, stack, s.Source, s.Wait, heldIn(s.Lock)}
 	at, known := c.index[same]
 	if !known && len(c.groups) >= maxGroups {
 		c.cut++
@@ -107,7 +108,7 @@ func (c *Collection) count(s jfr.Sample, thread *jfr.Thread, stack *jfr.Stack) {
 	if !known {
 		at = len(c.groups)
 		c.index[same] = at
-		c.groups = append(c.groups, group{Sample: jfr.Sample{At: s.At, Source: s.Source, Wait: s.Wait, Thread: thread, Stack: stack}})
+		c.groups = append(c.groups, group{Sample: jfr.Sample{At: s.At, Source: s.Source, Wait: s.Wait, Thread: thread, Stack: stack}, held: same.lock})
 	}
 	c.groups[at].n++
 	c.groups[at].period += s.Period

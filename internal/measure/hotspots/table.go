@@ -79,6 +79,7 @@ type group struct {
 	jfr.Sample
 	n      int
 	period time.Duration // sum of the periods of samples that have one
+	held   Lock
 	kind   jfr.ThreadKind
 	weight float64 // in samples of Java code; 0 if the thread waits
 	wait   float64 // the same for the time that it was seen waiting

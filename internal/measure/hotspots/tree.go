@@ -187,6 +187,26 @@ type Place struct {
 	Threads float64 // that are there on average
 	Part    float64 // of the time of all threads, running and waiting
 	Samples int
+	Locks   []Lock // that they wait for there, by descending part; empty if none is known
+}
+
+// A Lock is an object that threads wait for at a place, and where it is held.
+type Lock struct {
+	Class string     // of the object, in the form of class files; "" if it is not known
+	In    cct.Method // where the holder was; the zero value if that is not known
+	Part  float64    // of the time of the place
+}
+
+// heldIn returns a lock as results show it: the holder is in the innermost method that is not of the JDK.
+func heldIn(lock *jfr.Lock) (h Lock) {
+	if lock == nil {
+		return h
+	}
+	h.Class = withoutAddress(lock.Class)
+	if lock.Held != nil && len(lock.Held.Frames) > 0 {
+		h.In = Label(waitsIn(lock.Held.Frames))
+	}
+	return h
 }
 
 // Places returns where threads run and wait, by descending number of threads. A thread waits in the
@@ -201,6 +221,7 @@ func (t *Table) Places() []Place {
 		wait  jfr.Wait
 	}
 	found := map[id]*Place{}
+	locks := map[id]map[Lock]float64{}
 	var all float64
 	for i := range t.groups {
 		g := &t.groups[i]
@@ -214,13 +235,23 @@ func (t *Table) Places() []Place {
 		which := id{Label(frame), wait}
 		if found[which] == nil {
 			found[which] = &Place{Label: which.label, Wait: wait}
+			locks[which] = map[Lock]float64{}
+		}
+		if g.held != (Lock{}) {
+			locks[which][g.held] += g.wait
 		}
 		found[which].Part += g.weight + g.wait
 		found[which].Samples += g.sampled()
 		all += g.weight + g.wait
 	}
 	places := make([]Place, 0, len(found))
-	for _, p := range found {
+	for which, p := range found {
+		for lock, part := range locks[which] {
+			p.Locks = append(p.Locks, Lock{lock.Class, lock.In, part / p.Part})
+		}
+		slices.SortFunc(p.Locks, func(a, b Lock) int {
+			return cmp.Or(cmp.Compare(b.Part, a.Part), cmp.Compare(a.Class, b.Class), cmp.Compare(a.In.Key(), b.In.Key()))
+		})
 		p.Threads = t.threads(p.Part)
 		p.Part /= all
 		places = append(places, *p)

@@ -131,7 +131,7 @@ func (w *Window) Table(now time.Time) *Table {
 	var groups []group
 	for _, s := range w.samples {
 		if s.At.After(from) && !s.At.After(to) {
-			groups = append(groups, group{Sample: s, n: 1, period: s.Period})
+			groups = append(groups, group{Sample: s, n: 1, period: s.Period, held: heldIn(s.Lock)})
 		}
 	}
 	return newTable(from, to, groups, w.period, w.used(from, to))

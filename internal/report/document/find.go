@@ -84,13 +84,21 @@ type HotThread struct {
 
 // HotPlace is where threads run, or wait for something.
 type HotPlace struct {
-	Class      string   `json:"class,omitempty"`
-	Method     string   `json:"method"`
-	Descriptor string   `json:"descriptor,omitempty"`
-	Wait       jfr.Wait `json:"waitsFor,omitempty"` // missing if they run
-	Threads    float64  `json:"threads"`            // on average
-	Share      float64  `json:"share"`              // of the time of all threads
-	Samples    int      `json:"samples"`
+	Class      string    `json:"class,omitempty"`
+	Method     string    `json:"method"`
+	Descriptor string    `json:"descriptor,omitempty"`
+	Wait       jfr.Wait  `json:"waitsFor,omitempty"` // missing if they run
+	Threads    float64   `json:"threads"`            // on average
+	Share      float64   `json:"share"`              // of the time of all threads
+	Samples    int       `json:"samples"`
+	Locks      []HotLock `json:"locks,omitempty"` // that they wait for, if they are known
+}
+
+// HotLock is an object that threads wait for.
+type HotLock struct {
+	Class  string      `json:"class,omitempty"`  // of the object
+	Holder *cct.Method `json:"holder,omitempty"` // where the thread was that had it, if that is known
+	Share  float64     `json:"share"`            // of the time of the place
 }
 
 // NewHot returns the document of a result with some of its methods, and without its stacks.
@@ -121,9 +129,17 @@ func NewHot(r *hotspots.Result, methods []hotspots.Method) *Hot {
 	}
 	if r.Wall {
 		for _, p := range r.Places() {
-			d.Places = append(d.Places, HotPlace{
+			place := HotPlace{
 				Class: p.Label.Ref().ClassName(), Method: p.Label.Name, Descriptor: p.Label.Descriptor, Wait: p.Wait, Threads: p.Threads, Share: p.Part, Samples: p.Samples,
-			})
+			}
+			for _, l := range p.Locks {
+				lock := HotLock{Class: strings.ReplaceAll(l.Class, "/", "."), Share: l.Part}
+				if l.In != (cct.Method{}) {
+					lock.Holder = &l.In
+				}
+				place.Locks = append(place.Locks, lock)
+			}
+			d.Places = append(d.Places, place)
 		}
 	}
 	return d
@@ -175,7 +191,15 @@ func ReadHot(r io.Reader) (*hotspots.Result, error) {
 	}
 	var places []hotspots.Place
 	for _, p := range d.Places {
-		places = append(places, hotspots.Place{Label: labelOf(p.Class, p.Method, p.Descriptor), Wait: p.Wait, Threads: p.Threads, Part: p.Share, Samples: p.Samples})
+		place := hotspots.Place{Label: labelOf(p.Class, p.Method, p.Descriptor), Wait: p.Wait, Threads: p.Threads, Part: p.Share, Samples: p.Samples}
+		for _, l := range p.Locks {
+			lock := hotspots.Lock{Class: strings.ReplaceAll(l.Class, ".", "/"), Part: l.Share}
+			if l.Holder != nil {
+				lock.In = *l.Holder
+			}
+			place.Locks = append(place.Locks, lock)
+		}
+		places = append(places, place)
 	}
 	return &hotspots.Result{
 		Table: hotspots.Restored(t, &hotspots.Tree{Methods: d.Tree.Methods, Top: top}, places), Target: cct.Target{PID: d.PID, Command: d.Main, JDK: d.JDK},

@@ -48,7 +48,10 @@ func HotSpots() *hotspots.Result {
 	wait.Thread, wait.Wait = worker.Thread, jfr.Parked
 	take(20, wait, park, frame(jfr.C2, "com/example/shop/Checkout", "lock", "()V", 12), pay, run)
 	wait.Thread, wait.Wait = &jfr.Thread{JavaID: 32, OSID: 102, Name: "http-2"}, jfr.Monitor
-	take(100, wait, frame(jfr.C2, "com/example/shop/Stock", "reserve", "()V", 12), pay, run)
+	wait.Lock = &jfr.Lock{Class: "com/example/shop/Stock", Held: &jfr.Stack{Frames: []jfr.Frame{write, pay, run}}}
+	take(90, wait, frame(jfr.C2, "com/example/shop/Stock", "reserve", "()V", 12), pay, run)
+	wait.Lock = &jfr.Lock{Class: "java/lang/Object"}
+	take(10, wait, frame(jfr.C2, "com/example/shop/Stock", "reserve", "()V", 12), pay, run)
 	all.Add(began.Add(10*time.Second), nil, period, nil)
 	return &hotspots.Result{
 		Table: all.Table(began.Add(10 * time.Second)), Target: cct.Target{PID: 4711, Command: "shop.jar", JDK: "17.0.15"}, Source: "kernel",

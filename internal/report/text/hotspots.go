@@ -199,9 +199,25 @@ func placeTexts(rows, all []hotspots.Place) [][]string {
 	names := namesOf(all, func(p hotspots.Place) cct.Method { return p.Label })
 	texts := make([][]string, 0, len(rows))
 	for _, p := range rows {
-		texts = append(texts, []string{fmt.Sprintf("%.2f", p.Threads), partText(p.Part), hotspots.WaitText(p.Wait), names[p.Label]})
+		texts = append(texts, []string{fmt.Sprintf("%.2f", p.Threads), partText(p.Part), hotspots.WaitText(p.Wait), names[p.Label] + lockText(p.Locks)})
 	}
 	return texts
+}
+
+// lockText names the object that most threads at a place wait for, and where it is held.
+func lockText(locks []hotspots.Lock) string {
+	if len(locks) == 0 {
+		return ""
+	}
+	most := locks[0]
+	text := " (for " + format.Printable(cmp.Or(strings.ReplaceAll(most.Class, "/", "."), "an object"))
+	if most.In != (cct.Method{}) {
+		text += ", held in " + format.Printable(most.In.String())
+	}
+	if len(locks) > 1 {
+		text += fmt.Sprintf(", %.0f %%", 100*most.Part)
+	}
+	return text + ")"
 }
 
 func topText(m cct.Method, width int) string {

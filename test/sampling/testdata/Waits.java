@@ -8,7 +8,7 @@ import java.util.concurrent.locks.ReentrantLock;
 public class Waits {
     interface Wait { void begin() throws Exception; }
 
-    static final Object held = new Object(), never = new Object();
+    static final Object held = new Object(), busy = new StringBuilder(), never = new Object();
     static final ReentrantLock lock = new ReentrantLock();
     static volatile long sink;
 
@@ -25,6 +25,10 @@ public class Waits {
             start("join", Waits::join);
             start("deep", () -> deep(2000));
             start("busy", Waits::busy);
+            CountDownLatch hasIt = new CountDownLatch(1);
+            start("keeper", () -> keeper(hasIt));
+            hasIt.await();
+            start("blocked", Waits::blocked);
             System.out.println("ready");
             while (System.in.read() >= 0) { }
             System.exit(0);
@@ -45,6 +49,19 @@ public class Waits {
 
     static void monitor() {
         synchronized (held) {
+            sink++;
+        }
+    }
+
+    static void keeper(CountDownLatch hasIt) {
+        synchronized (busy) {
+            hasIt.countDown();
+            busy();
+        }
+    }
+
+    static void blocked() {
+        synchronized (busy) {
             sink++;
         }
     }
