@@ -758,7 +758,8 @@ func TestFilesOfOthersAreNotBelieved(t *testing.T) {
 			meet(t, target, d, false).leave()
 			came := make(map[string]func() bool)
 			try := func(what, how string, of part, spoil func(string) error) {
-				came[what+", "+how] = inviteSpoiled(t, target, func(f foothold, invitation string) error { return spoil(of(f, invitation)) })
+				name := what + ", " + how
+				came[name] = inviteSpoiled(t, target, name, func(f foothold, invitation string) error { return spoil(of(f, invitation)) })
 			}
 			for what, of := range map[string]part{"invitation": invitation, "session": session, "jar": jar} {
 				for how, spoil := range map[string]func(string) error{
@@ -783,7 +784,7 @@ func TestFilesOfOthersAreNotBelieved(t *testing.T) {
 
 // inviteSpoiled invites the agent with files that are not as they should be, and waits until it
 // has looked. It returns whether the agent has called.
-func inviteSpoiled(t *testing.T, target *jvmtest.Running, spoil func(f foothold, invitation string) error) (hasCome func() bool) {
+func inviteSpoiled(t *testing.T, target *jvmtest.Running, name string, spoil func(f foothold, invitation string) error) (hasCome func() bool) {
 	t.Helper()
 	f := newFoothold(t, false)
 	ticket, err := os.ReadFile(fmt.Sprintf("/tmp/.sonde_pid%d", target.PID))
@@ -797,15 +798,7 @@ func inviteSpoiled(t *testing.T, target *jvmtest.Running, spoil func(f foothold,
 	if err := spoil(f, invitation); err != nil {
 		t.Fatal(err)
 	}
-	named := fmt.Sprintf("/tmp/.sonde_invite%d", target.PID)
-	if err := os.Rename(invitation, named); err != nil {
-		t.Fatal(err)
-	}
-	await(t, "the end of the invitation", func() bool {
-		_, err := os.Lstat(named)
-		return os.IsNotExist(err)
-	})
-	return func() (called bool) {
+	hasCome = func() (called bool) {
 		raw, err := f.listener.(*net.UnixListener).SyscallConn()
 		if err != nil {
 			t.Fatal(err)
@@ -816,4 +809,16 @@ func inviteSpoiled(t *testing.T, target *jvmtest.Running, spoil func(f foothold,
 		})
 		return called || err != nil
 	}
+	named := fmt.Sprintf("/tmp/.sonde_invite%d", target.PID)
+	if err := os.Rename(invitation, named); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "the end of the invitation: "+name, func() bool {
+		if hasCome() {
+			t.Fatalf("%s: the agent came", name)
+		}
+		_, err := os.Lstat(named)
+		return os.IsNotExist(err)
+	})
+	return hasCome
 }

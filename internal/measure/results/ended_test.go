@@ -129,7 +129,10 @@ func TestForgedForAnotherUser(t *testing.T) {
 	jvmtest.AsNobody(t) // or skip
 	ownPlace(t, jvmtest.PublicDirectory(t))
 	leave(t, own, ended, time.Now().Add(-time.Hour), nobody)
-	leave(t, fmt.Sprintf("sonde-%d-forged.arena", ended), ended, time.Now(), 1)
+	forged := leave(t, fmt.Sprintf("sonde-%d-forged.arena", ended), ended, time.Now(), 1)
+	if err := os.Chmod(forged, 0o644); err != nil { // the modes alone do not keep it from being read
+		t.Fatal(err)
+	}
 	jvmtest.AgainAsNobody(t, variable+"="+place)
 }
 

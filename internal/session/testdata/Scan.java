@@ -2,6 +2,7 @@ import java.io.BufferedReader;
 import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.net.URL;
+import java.net.URLConnection;
 import java.util.Collections;
 import java.util.jar.Manifest;
 
@@ -14,7 +15,9 @@ public class Scan {
             int agents = 0;
             String failed = "";
             for (URL url : Collections.list(Scan.class.getClassLoader().getResources("META-INF/MANIFEST.MF"))) {
-                try (InputStream manifest = url.openStream()) {
+                URLConnection connection = url.openConnection();
+                connection.setUseCaches(false); // else a jar that is gone could still be read
+                try (InputStream manifest = connection.getInputStream()) {
                     if (new Manifest(manifest).getMainAttributes().getValue("Agent-Class") != null) {
                         agents++;
                     }

@@ -175,8 +175,8 @@ func TestAFileCutShortIsDamaged(t *testing.T) {
 				"Sum": summing, "Threads": threads, "Methods": methods,
 				"Describe": a.Describe([]Method{{ID: 3, Name: "c.d()V"}}), "MakeSpill": a.MakeSpill(64),
 			} {
-				if !errors.Is(err, ErrDamaged) {
-					t.Errorf("%s: %v", what, err)
+				if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "was cut short") {
+					t.Errorf("%s: %v, want that it was cut short", what, err)
 				}
 			}
 			a.Raise(1 << 20)

@@ -354,6 +354,7 @@ func TestMisbehaviourEndsTheSession(t *testing.T) {
 		"large classes": {fetch, func(a *agent, n uint32) {
 			a.send(KindOriginal, n, original{1, true, make([]byte, 600), nil})
 			a.send(KindOriginal, n, original{2, true, make([]byte, 600), nil})
+			a.send(KindDone, n, nothing{})
 		}, ErrTooLong},
 		"malformed fail":   {list, func(a *agent, n uint32) { a.send(KindFailed, n, nothing{}) }, ErrMalformed},
 		"malformed notice": {list, func(a *agent, _ uint32) { a.send(KindNotice, 0, nothing{}) }, ErrMalformed},
@@ -368,25 +369,31 @@ func TestMisbehaviourEndsTheSession(t *testing.T) {
 		"transform 0":      {list, func(a *agent, _ uint32) { a.send(KindTransform, 0, Transform{}) }, ErrOutOfTurn},
 		"bad transform":    {list, func(a *agent, _ uint32) { a.send(KindTransform, 4, nothing{}) }, ErrMalformed},
 	} {
-		p, a := connect(t, Settings{})
-		other := make(chan error, 1)
-		go func() { other <- p.Map(t.Context(), "/never/answered", 0, 0) }()
-		a.receive(KindMap)
-		go func() {
-			f, err := readFrame(a.reader, MaxFrame)
-			if err != nil {
-				t.Errorf("%s: %v", name, err)
+		t.Run(name, func(t *testing.T) {
+			p, a := connect(t, Settings{})
+			other := make(chan error, 1)
+			go func() { other <- p.Map(t.Context(), "/never/answered", 0, 0) }()
+			a.receive(KindMap)
+			go func() {
+				f, err := readFrame(a.reader, MaxFrame)
+				if err != nil {
+					t.Error(err)
+				}
+				tt.say(a, f.request)
+			}()
+			said := tt.call(t.Context(), p)
+			if said == nil {
+				t.Fatal("it was not noticed")
 			}
-			tt.say(a, f.request)
-		}()
-		for _, err := range []error{tt.call(t.Context(), p), <-other, p.Err(), p.Ping(t.Context())} {
-			var lost *LostError
-			if !errors.Is(err, ErrLost) || !errors.Is(err, tt.reason) || !errors.As(err, &lost) || strings.Contains(err.Error(), "\n") {
-				t.Errorf("%s: %v", name, err)
+			for _, err := range []error{said, <-other, p.Err(), p.Ping(t.Context())} {
+				var lost *LostError
+				if !errors.Is(err, ErrLost) || !errors.Is(err, tt.reason) || !errors.As(err, &lost) || strings.Contains(err.Error(), "\n") {
+					t.Error(err)
+				}
 			}
-		}
-		<-p.Done()
-		a.cutOff(name)
+			<-p.Done()
+			a.cutOff(name)
+		})
 	}
 }
 
