@@ -204,18 +204,23 @@ func placeTexts(rows, all []hotspots.Place) [][]string {
 	return texts
 }
 
-// lockText names the object that most threads at a place wait for, and where it is held.
+// lockText names the object that most threads at a place wait for, and where it is held most often, as far as that is
+// known.
 func lockText(locks []hotspots.Lock) string {
 	if len(locks) == 0 {
 		return ""
 	}
-	most := locks[0]
-	text := " (for " + format.Printable(cmp.Or(strings.ReplaceAll(most.Class, "/", "."), "an object"))
-	if most.In != (cct.Method{}) {
-		text += ", held in " + format.Printable(most.In.String())
+	parts := map[string]float64{}
+	for _, l := range locks {
+		parts[l.Class] += l.Part
 	}
-	if len(locks) > 1 {
-		text += fmt.Sprintf(", %.0f %%", 100*most.Part)
+	class := slices.MaxFunc(slices.Sorted(maps.Keys(parts)), func(a, b string) int { return cmp.Compare(parts[a], parts[b]) })
+	text := " (for " + format.Printable(cmp.Or(strings.ReplaceAll(class, "/", "."), "an object"))
+	if parts[class] < 0.995 {
+		text += fmt.Sprintf(" in %.0f %%", 100*parts[class])
+	}
+	if at := slices.IndexFunc(locks, func(l hotspots.Lock) bool { return l.Class == class && l.In != (cct.Method{}) }); at >= 0 {
+		text += ", held in " + format.Printable(locks[at].In.String())
 	}
 	return text + ")"
 }
