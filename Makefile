@@ -184,7 +184,7 @@ tutorial: build ## run the commands of docs/tutorial.md in order, and check what
 	SONDE_TUTORIAL=1 $(GO) test -count=1 -v -timeout 20m -run Tutorial ./test/demo
 
 .PHONY: containers
-containers: setup ## measure a JVM inside a container that has nothing else, and from another container, as root
+containers: build ## measure a JVM inside a container that has nothing else, and from another container, as root
 	SONDE_CONTAINERS=1 $(GO) test -count=1 -v -timeout 20m ./test/containers
 
 .PHONY: release

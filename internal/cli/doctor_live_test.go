@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -77,5 +79,23 @@ func checkPlan(t *testing.T, plan *document.HookPlan) {
 	}
 	if methods == 0 || exempt != 1 || plan.Matched == 0 || len(plan.Loaders) < 3 || len(plan.Unmatched) != 1 {
 		t.Errorf("%d methods, %d blind, %d exempt: %+v", methods, blind, exempt, plan)
+	}
+}
+
+// TestRootWithoutCapabilities: root who may not inspect a JVM is told which capability is missing, and not to be root.
+func TestRootWithoutCapabilities(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can lack a capability of root")
+	}
+	p := live.Start(t, jvmtest.OneJDK(t)[0], live.Attach, live.Calls)
+	p.Run(1)
+	pid := strconv.Itoa(p.PID)
+	for _, args := range [][]string{{"count", pid, "calls.**"}, {"hot", pid}} {
+		command := exec.Command("setpriv", append([]string{"--bounding-set", "-sys_ptrace", "--inh-caps", "-sys_ptrace", "sonde", "--no-service", "-d", "100ms"}, args...)...)
+		out, err := command.CombinedOutput()
+		if err == nil || !strings.Contains(string(out), "give Sonde the capability SYS_PTRACE") || strings.Contains(string(out), "provide a /tmp") {
+			t.Errorf("sonde %q: %v, want an error that names the capability SYS_PTRACE:\n%s", args, err, out)
+		}
 	}
 }

@@ -3,7 +3,9 @@ package containers
 import (
 	"bufio"
 	"bytes"
+	"debug/elf"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -31,10 +33,11 @@ func start(t *testing.T, jdk jvmtest.JDK) *container {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(folder) })
 	c := &container{sonde: filepath.Join(folder, "sonde")}
-	build := exec.Command("go", "build", "-o", c.sonde, "../../cmd/sonde")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("building sonde: %v\n%s", err, out)
+	if out, err := exec.Command("cp", built, c.sonde).CombinedOutput(); err != nil {
+		t.Fatalf("make build makes %s: %v\n%s", built, err, out)
+	}
+	if out, err := exec.Command("chroot", folder, "/sonde", "--version").CombinedOutput(); err != nil {
+		t.Fatalf("sonde does not start where there is nothing else: %v\n%s", err, out)
 	}
 	classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{"testdata/app/Busy.java"}, Flags: []string{"--release", "8"}})
 	home, err := filepath.EvalSymlinks(jdk.Home)
@@ -88,6 +91,26 @@ exec chroot %[1]s %[2]s/bin/java -Xmx64m -cp /app app.Busy`, root, home, classes
 		t.Fatal(err)
 	}
 	return c
+}
+
+// built is what make build makes.
+const built = "../../bin/sonde"
+
+// TestBuildIsStatic: what make build makes needs no library, so that it starts in images that have none.
+func TestBuildIsStatic(t *testing.T) {
+	file, err := elf.Open(built)
+	if errors.Is(err, os.ErrNotExist) {
+		t.Skipf("NOT TESTED: there is no %s: run make build", built)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	for _, part := range file.Progs {
+		if part.Type == elf.PT_INTERP || part.Type == elf.PT_DYNAMIC {
+			t.Errorf("%s has a segment %v, want none: it is linked dynamically", built, part.Type)
+		}
+	}
 }
 
 // A place is where Sonde runs.

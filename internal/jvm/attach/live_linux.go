@@ -44,6 +44,9 @@ func newLive(host process.Host, jvm *process.JVM) (*live, error) {
 	}
 	if l.tmp, err = host.OpenDirectory(jvm.PID, "/tmp"); err != nil {
 		l.close()
+		if errors.Is(err, os.ErrPermission) {
+			return nil, &Error{PID: jvm.PID, Kind: ErrPermission, Detail: "this user is not allowed to open its /tmp; " + jvm.Access(), Cause: err}
+		}
 		return nil, &Error{PID: jvm.PID, Kind: ErrDisabled, Detail: "its /tmp cannot be opened; provide a /tmp that its user can write to", Cause: err}
 	}
 	l.working, _ = host.OpenWorking(jvm.PID) // used only if a file in /tmp is in the way

@@ -51,6 +51,7 @@ type Place struct {
 	Known            bool
 	ReadOnly, NoExec bool
 	Size, Free       int64
+	Denied           bool // this user is not allowed to open it
 }
 
 // An Agent is another tool inside the JVM.

@@ -103,7 +103,7 @@ func optionVariables(environment []string) map[string]string {
 func (h host) place(pid int, name string) Place {
 	dir, err := h.OpenDirectory(pid, name)
 	if err != nil {
-		return Place{}
+		return Place{Denied: errors.Is(err, os.ErrPermission)}
 	}
 	defer func() { _ = dir.Close() }()
 	var stat unix.Statfs_t

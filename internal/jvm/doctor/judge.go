@@ -164,7 +164,7 @@ func (j *judge) redefinition() {
 	case f.TracksDependencies == process.Yes:
 		j.find(OK, "redefinition", "changing a class discards only the code that depends on it", "")
 	case f.TracksDependencies == process.Unknown:
-		j.find(Warn, "redefinition", "Sonde cannot tell whether this JVM records the dependencies of compiled code; if it does not,  "+everything, remedy)
+		j.find(Warn, "redefinition", "Sonde cannot tell whether this JVM records the dependencies of compiled code; if it does not, "+everything, remedy)
 	case atStart:
 		j.find(Note, "redefinition", "an agent was loaded at the start, so compiled code probably survives the first change to a class", "")
 	default:
@@ -302,6 +302,8 @@ const roomForArena = 128 << 20
 func (j *judge) places() {
 	tmp, shm := j.facts.Tmp, j.facts.Shm
 	switch {
+	case tmp.Denied:
+		j.find(Stop, "/tmp", "this user is not allowed to open its /tmp", j.facts.JVM.AccessFor(j.facts.UID))
 	case !tmp.Known:
 		j.find(Stop, "/tmp", "its /tmp cannot be opened", "provide a /tmp that its user can write to")
 	case tmp.ReadOnly:

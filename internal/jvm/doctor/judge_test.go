@@ -106,9 +106,10 @@ func TestJudge(t *testing.T) {
 		{"memory near its end", func(f *Facts) { f.Memory = Memory{1 << 30, 1000 << 20} }, Warn, "memory", "24.0 MiB of", "raise"},
 		{"memory over its end", func(f *Facts) { f.Memory = Memory{1 << 30, 2 << 30} }, Warn, "memory", "0 bytes of", "raise"},
 		{"no /tmp", func(f *Facts) { f.Tmp = Place{} }, Stop, "/tmp", "cannot be opened", "write"},
+		{"/tmp of another, for root", func(f *Facts) { f.Tmp, f.UID = Place{Denied: true}, 0 }, Stop, "/tmp", "not allowed to open", "capability SYS_PTRACE"},
 		{"closed /tmp", func(f *Facts) { f.Tmp.ReadOnly = true }, Stop, "/tmp", "read-only", "write"},
 		{"noexec /tmp", func(f *Facts) { f.Tmp.NoExec = true }, OK, "/tmp", "noexec does not matter", ""},
-		{"small /dev/shm", func(f *Facts) { f.Shm = Place{true, false, false, 64 << 20, 64 << 20} }, Note, "arena", "64.0 MiB of 64.0 MiB", "--shm-size"},
+		{"small /dev/shm", func(f *Facts) { f.Shm = Place{Known: true, Size: 64 << 20, Free: 64 << 20} }, Note, "arena", "64.0 MiB of 64.0 MiB", "--shm-size"},
 		{"no /dev/shm", func(f *Facts) { f.Shm = Place{} }, Note, "arena", "no /dev/shm", "--shm-size"},
 		{"no room", func(f *Facts) { f.Shm, f.Tmp.Free = Place{}, 1<<20 }, Warn, "arena", "0 bytes and 1.0 MiB", "make room"},
 	} {

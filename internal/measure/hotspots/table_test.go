@@ -127,6 +127,17 @@ func TestWindowSlides(t *testing.T) {
 	}
 }
 
+// TestWindowBeginsWithNothing: samples may come late, so a first table has none, but its time is not negative.
+func TestWindowBeginsWithNothing(t *testing.T) {
+	w := NewWindow(10 * time.Second)
+	w.Add(began, nil, period, nil)
+	for _, after := range []time.Duration{0, time.Millisecond, lag, 2 * lag} {
+		if table := w.Table(began.Add(after)); table.To.Before(table.From) || table.Samples != 0 {
+			t.Errorf("%v after the beginning: %d samples in %v, want none in no negative time", after, table.Samples, table.To.Sub(table.From))
+		}
+	}
+}
+
 func TestSharesOfFew(t *testing.T) {
 	if s := cct.ShareOf(0, 10, 10); s.Part != 0 || s.Low != 0 || s.High < 0.2 || s.High > 0.35 {
 		t.Errorf("%+v", s)
