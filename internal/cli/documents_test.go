@@ -3,11 +3,16 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/sonde-jvm/sonde/internal/measure/handover"
 	"github.com/sonde-jvm/sonde/internal/report/document"
@@ -39,7 +44,7 @@ var documents = []struct {
 	{"sonde apply PID --json", handover.Status{}},
 	{"sonde apply PID --end --json", document.ApplyEnded{}},
 	{"sonde doctor PID --json", document.Doctor{}},
-	{"sonde status PID --json", document.Status{}},
+	{"sonde status PID --json", service.Status{}},
 	{"sonde status --json", hostDocument{}},
 	{"sonde attach PID --json", document.Attached{}},
 	{"sonde undo PID --json", document.Undone{}},
@@ -112,6 +117,113 @@ func TestDocuments(t *testing.T) {
 	if err != nil || !bytes.Equal(have, schemas.Bytes()) || !isFound || string(page) != want {
 		t.Errorf("docs/formats/documents.json or json.md differs from the types (%v): go test ./internal/cli -run TestDocuments -update-api writes them", err)
 	}
+}
+
+// A schema is what documents.json uses of JSON Schema.
+type schema struct {
+	Ref                         string `json:"$ref"`
+	Type, Format                string
+	Const                       any
+	Enum, Required              []string
+	Properties                  map[string]*schema
+	Items, AdditionalProperties *schema
+}
+
+// schemas are those of documents.json, by the names of types.
+var schemas = sync.OnceValue(func() map[string]*schema {
+	var file struct {
+		Components struct{ Schemas map[string]*schema }
+	}
+	text, err := os.ReadFile(documentsFile)
+	if err == nil {
+		err = json.Unmarshal(text, &file)
+	}
+	if err != nil {
+		panic(err)
+	}
+	return file.Components.Schemas
+})
+
+// checkDocuments compares documents that a command has written with their schemas, and returns their formats. Unlike
+// the readers of documents, it knows all their fields.
+func checkDocuments(t testing.TB, text string) (formats []string) {
+	t.Helper()
+	for decoder := json.NewDecoder(strings.NewReader(text)); ; {
+		decoder.UseNumber()
+		var d map[string]any
+		err := decoder.Decode(&d)
+		if errors.Is(err, io.EOF) {
+			return formats
+		}
+		if err != nil {
+			t.Errorf("no JSON: %v: %.300s", err, text)
+			return formats
+		}
+		name, _ := d["format"].(string)
+		formats = append(formats, name)
+		s := &schema{}
+		for _, one := range schemas() {
+			if is := one.Properties["format"]; is != nil && is.Const == name {
+				s = one
+			}
+		}
+		if s.Properties == nil || d["version"] == nil {
+			t.Errorf("a document has the format %q and the version %v, want those of docs/formats/documents.json: %.300s", name, d["version"], text)
+			continue
+		}
+		if err := s.check(name, d); err != nil {
+			t.Errorf("docs/formats/documents.json: %v", err)
+		}
+	}
+}
+
+// check compares a value of a place in a document.
+func (s *schema) check(at string, value any) error {
+	if s.Ref != "" {
+		return schemas()[s.Ref[strings.LastIndexByte(s.Ref, '/')+1:]].check(at, value)
+	}
+	got := map[reflect.Kind]string{reflect.Map: "object", reflect.Slice: "array", reflect.String: "string", reflect.Bool: "boolean"}[reflect.ValueOf(value).Kind()]
+	text, isText := value.(string)
+	if number, is := value.(json.Number); is {
+		if got = "number"; s.Type == "integer" && !strings.ContainsAny(number.String(), ".eE") {
+			got = "integer"
+		}
+	}
+	if s.Type != "" && got != s.Type || s.Const != nil && value != s.Const || len(s.Enum) > 0 && !slices.Contains(s.Enum, text) {
+		return fmt.Errorf("%s: got %.100v, want %s %v %v", at, value, s.Type, s.Const, s.Enum)
+	}
+	if _, err := time.Parse(time.RFC3339Nano, text); s.Format == "date-time" && isText && err != nil {
+		return fmt.Errorf("%s: %w", at, err)
+	}
+	if list, is := value.([]any); is && s.Items != nil {
+		for i, one := range list {
+			if err := s.Items.check(fmt.Sprintf("%s[%d]", at, i), one); err != nil {
+				return err
+			}
+		}
+	}
+	object, isObject := value.(map[string]any)
+	if !isObject || s.Type == "" {
+		return nil
+	}
+	for _, name := range s.Required {
+		if _, has := object[name]; !has {
+			return fmt.Errorf("%s: %s is missing", at, name)
+		}
+	}
+	for name, one := range object {
+		of := s.Properties[name]
+		if of == nil {
+			of = s.AdditionalProperties
+		}
+		if of == nil {
+			return fmt.Errorf("%s: %s is not described", at, name)
+		}
+		if err := of.check(at+"."+name, one); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // versionField returns the field that is called version in JSON, with its type.

@@ -70,6 +70,7 @@ func checkMissed(t *testing.T, file string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	checkDocuments(t, string(text))
 	d := parse[document.GoalMissed](t, string(text))
 	var path []string
 	for _, l := range d.Goal.Path {

@@ -49,6 +49,9 @@ func sonde(t *testing.T, args ...string) (code int, out, stderr string) {
 	command := exec.Command("sonde", args...)
 	command.Stdout, command.Stderr = &stdout, &errors
 	code = exitCode(t, command.Run())
+	if slices.Contains(args, "--json") && code == exitOK {
+		checkDocuments(t, stdout.String())
+	}
 	return code, stdout.String(), errors.String()
 }
 
@@ -152,7 +155,11 @@ func startSondeTo(t *testing.T, out io.Writer, args ...string) *runningSonde {
 func (r *runningSonde) end(t *testing.T) int {
 	t.Helper()
 	<-r.read
-	return exitCode(t, r.Wait())
+	code := exitCode(t, r.Wait())
+	if slices.Contains(r.Args, "--json") && code == exitOK {
+		checkDocuments(t, r.out.String())
+	}
+	return code
 }
 
 func (r *runningSonde) signal(t *testing.T, signal syscall.Signal) {

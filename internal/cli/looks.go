@@ -274,8 +274,8 @@ func undoLook(ctx context.Context, s streams, pid, number int) error {
 
 // hostDocument is written by `sonde status --json`.
 type hostDocument struct {
-	service.JVMs
-	service.List
+	JVMs  []document.JVM        `json:"jvms"`
+	Looks []service.Description `json:"looks"`
 }
 
 // hostStatus shows the JVMs in which Sonde is, and the looks that run.
@@ -287,20 +287,21 @@ func hostStatus(ctx context.Context, s streams, asJSON bool) error {
 				return d, err
 			}
 		}
-		d.JVMs, err = h.JVMs(ctx)
+		all, err := h.JVMs(ctx)
+		d.JVMs = all.JVMs
 		return d, err
 	})
 	if err != nil {
 		return err
 	}
-	d.JVMs.JVMs = slices.DeleteFunc(d.JVMs.JVMs, func(j document.JVM) bool {
+	d.JVMs = slices.DeleteFunc(d.JVMs, func(j document.JVM) bool {
 		inside := process.Presence(j.Inside)
 		return inside == process.Outside || inside == process.PresenceUnknown
 	})
 	if asJSON {
 		return document.Write(s.out, d)
 	}
-	jvms, looks := d.JVMs.JVMs, d.Looks
+	jvms, looks := d.JVMs, d.Looks
 	if len(jvms)+len(looks) == 0 {
 		_, err := fmt.Fprintln(s.out, "Sonde is in no JVM"+asFarAsSeen())
 		return err

@@ -112,6 +112,7 @@ func TestReportTable(t *testing.T) {
 			t.Errorf("%s: exit code %d, %s", golden, code, stderr)
 		}
 		if strings.HasSuffix(golden, ".json") {
+			checkDocuments(t, out)
 			out = indented(t, out)
 		}
 		out = strings.NewReplacer(dir, "DIR", filepath.Dir(packed), "PACKS").Replace(out)

@@ -644,11 +644,7 @@ func (r *traceRun) write(t *trace.Trace, ended ending) error {
 
 func (r *traceRun) writeResult(t *trace.Trace) error {
 	if r.json {
-		encoded, err := json.Marshal(document.NewTraceEnd(t))
-		if err != nil {
-			return err
-		}
-		return r.screen.print(r.out, string(encoded)+"\n")
+		return r.writeLine(document.NewTraceEnd(t))
 	}
 	out := bufio.NewWriter(r.out) // keeps the first error until Flush
 	writeDisturbed(out, t.Disturbed)
@@ -716,11 +712,7 @@ func (r *traceRun) hasNoMethod() bool {
 // list writes a transaction.
 func (r *traceRun) list(number int, t *trace.Transaction) error {
 	if r.json {
-		encoded, err := json.Marshal(document.NewTransaction(r.target(), t))
-		if err != nil {
-			return err
-		}
-		return r.screen.print(r.out, string(encoded)+"\n")
+		return r.writeLine(document.NewTransaction(r.target(), t))
 	}
 	if !r.hasTitle {
 		r.hasTitle = true
@@ -729,6 +721,15 @@ func (r *traceRun) list(number int, t *trace.Transaction) error {
 		}
 	}
 	return r.screen.print(r.out, text.TraceLine(number, t, r.terminal)+"\n")
+}
+
+// writeLine writes a document.
+func (r *traceRun) writeLine(value any) error {
+	var line strings.Builder
+	if err := document.Write(&line, value); err != nil {
+		return err
+	}
+	return r.screen.print(r.out, line.String())
 }
 
 const progressEvery = 250 * time.Millisecond

@@ -217,6 +217,7 @@ func checkTracedSlow(t *testing.T, p *monitoredProgram) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	checkDocuments(t, string(text))
 	result := parse[struct {
 		Transactions []tracedJSON
 		Losses       map[string]uint64

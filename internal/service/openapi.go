@@ -269,14 +269,17 @@ func (b *schemas) content(value any) object {
 	return object{"application/json": object{"schema": b.of(reflect.TypeOf(value))}}
 }
 
+// partsOfOthers are documents that are also parts of others, where they have no format of their own: a transaction of
+// a trace, looks and JVMs in lists.
+var partsOfOthers = []reflect.Type{reflect.TypeFor[document.Transaction](), reflect.TypeFor[Description](), reflect.TypeFor[document.JVM]()}
+
 // document adds the schema of a document that commands write, which begins with its format and version.
 func (b *schemas) document(value any) {
 	t := reflect.TypeOf(value)
 	b.of(t)
 	schema := b.named[b.name(t)].(object)
 	properties := schema["properties"].(object)
-	// A transaction is also a part of a trace, where it has no format of its own.
-	if properties["version"] == nil && t != reflect.TypeFor[document.Transaction]() {
+	if properties["version"] == nil && !slices.Contains(partsOfOthers, t) {
 		schema["required"] = append(schema["required"].([]string), "format", "version")
 	}
 	properties["format"], properties["version"] = object{"type": "string", "const": document.Format(t)}, b.of(reflect.TypeFor[int]())

@@ -8,14 +8,15 @@ import (
 	"fmt"
 	"html"
 	"io"
-	"maps"
 	"math"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -74,6 +75,13 @@ func (r result) file(t *testing.T, suffix string) string {
 // selfs reads self times from Sonde's JSON.
 func (r result) selfs(t *testing.T) sum {
 	t.Helper()
+	selfs, _ := r.times(t)
+	return selfs
+}
+
+// times reads self times from Sonde's JSON, and adds those below: the times of all contexts of a method.
+func (r result) times(t *testing.T) (selfs, totals sum) {
+	t.Helper()
 	data, err := os.ReadFile(r.file(t, ".json"))
 	if err != nil {
 		t.Fatal(err)
@@ -81,6 +89,7 @@ func (r result) selfs(t *testing.T) sum {
 	type tree struct {
 		Methods []cct.Method `json:"methods"`
 		Nodes   []struct {
+			Parent int       `json:"parent"`
 			Method int       `json:"method"`
 			Self   []float64 `json:"self"`
 		}
@@ -99,23 +108,30 @@ func (r result) selfs(t *testing.T) sum {
 		}
 	}
 	names := cct.Names(read.Methods)
-	selfs := sum{}
+	selfs, totals = sum{}, sum{}
 	for _, n := range read.Nodes {
-		if n.Method >= 0 && len(n.Self) > 0 && n.Self[0] > 0 {
-			selfs[names[n.Method]] += n.Self[0]
+		if n.Method < 0 || len(n.Self) == 0 || n.Self[0] <= 0 {
+			continue
+		}
+		selfs[names[n.Method]] += n.Self[0]
+		for above := n; above.Method >= 0; above = read.Nodes[above.Parent] {
+			totals[names[above.Method]] += n.Self[0]
+			if above.Parent < 0 {
+				break
+			}
 		}
 	}
 	if len(selfs) == 0 {
 		t.Fatalf("%s: no self times in JSON", r.name)
 	}
-	return selfs
+	return selfs, totals
 }
 
-// compare compares self times; each may be off by what rounding does.
+// compare compares times; each may be off by what rounding does.
 func compare(t *testing.T, program string, got, want sum, off float64) {
 	t.Helper()
 	if len(got) != len(want) {
-		t.Errorf("%s has %d methods with self time, want %d:\n%v\n%v", program, len(got), len(want), got, want)
+		t.Errorf("%s has %d methods with times, want %d:\n%v\n%v", program, len(got), len(want), got, want)
 	}
 	var whole float64
 	for name, nanos := range want {
@@ -142,28 +158,42 @@ func output(t *testing.T, name string, args ...string) string {
 
 func TestPprof(t *testing.T) {
 	tool(t, "")
-	row := regexp.MustCompile(`(?m)^ *([0-9.]+)ns +[0-9.]+% +[0-9.]+% +[0-9.]+ns +[0-9.]+% +(.+)$`)
 	for _, r := range results {
-		out := output(t, "go", "tool", "pprof", "-top", "-nodefraction=0", "-nodecount=100000", "-unit=ns", "-sample_index="+r.index, r.file(t, ".pb.gz"))
-		got := sum{}
-		for _, found := range row.FindAllStringSubmatch(out, -1) {
-			nanos, err := strconv.ParseFloat(found[1], 64)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if nanos > 0 {
-				got[found[2]] += nanos
-			}
-		}
-		compare(t, "pprof of "+r.name, got, r.selfs(t), 3)
-		if r.name == "hot" && !strings.Contains(out, "Duration: 10s") {
-			t.Errorf("pprof does not show the duration of 10 s:\n%.300s", out)
-		}
+		compare(t, "pprof of "+r.name, topOf(t, r.index, r.file(t, ".pb.gz")), r.selfs(t), 3)
 	}
+	if out := output(t, "go", "tool", "pprof", "-top", results[1].file(t, ".pb.gz")); !strings.Contains(out, "Duration: 10s") {
+		t.Errorf("pprof does not show the duration of 10 s:\n%.300s", out)
+	}
+	causes, path := reporttest.RootCause(), filepath.Join(t.TempDir(), "causes.pb.gz")
+	if err := report.RootCauses.WriteFile(path, causes); err != nil {
+		t.Fatal(err)
+	}
+	want, names := sum{}, cct.Names(causes.Methods)
+	for _, spot := range causes.Spots {
+		want[names[spot.Method]] += spot.Share.Part * float64(causes.Sampled.Over)
+	}
+	compare(t, "pprof of root causes", topOf(t, "time", path), want, 10)
 	lines := output(t, "go", "tool", "pprof", "-top", "-lines", "-sample_index=samples", results[1].file(t, ".pb.gz"))
 	if !regexp.MustCompile(`(?m)^ *300 .*Tree\.find\(int\) com/example/shop/pricing/Tree\.java:88$`).MatchString(lines) {
 		t.Errorf("pprof does not show the lines of samples:\n%s", lines)
 	}
+}
+
+// topOf returns the self times that pprof shows of a file.
+func topOf(t *testing.T, index, path string) sum {
+	t.Helper()
+	row := regexp.MustCompile(`(?m)^ *([0-9.]+)ns +[0-9.]+% +[0-9.]+% +[0-9.]+ns +[0-9.]+% +(.+)$`)
+	top := sum{}
+	for _, found := range row.FindAllStringSubmatch(output(t, "go", "tool", "pprof", "-top", "-nodefraction=0", "-nodecount=100000", "-unit=ns", "-sample_index="+index, path), -1) {
+		nanos, err := strconv.ParseFloat(found[1], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if nanos > 0 {
+			top[found[2]] += nanos
+		}
+	}
+	return top
 }
 
 func TestFlamegraph(t *testing.T) {
@@ -178,14 +208,9 @@ func TestFlamegraph(t *testing.T) {
 			}
 			totals[html.UnescapeString(found[1])] += nanos
 		}
-		var whole float64
-		for _, nanos := range r.selfs(t) {
-			whole += nanos
-		}
-		if math.Abs(totals["all"]-whole) > float64(len(totals)) || len(totals) < len(r.selfs(t)) {
-			t.Errorf("flamegraph.pl: %d frames with %.0f ns in all, want at least %d with %.0f", len(totals), totals["all"], len(r.selfs(t)), whole)
-		}
-		t.Logf("flamegraph.pl of %s: %d methods, %v in all", r.name, len(totals), time.Duration(whole))
+		delete(totals, "all")
+		_, want := r.times(t)
+		compare(t, "flamegraph.pl of "+r.name, totals, want, float64(len(want)))
 	}
 }
 
@@ -202,13 +227,25 @@ func TestSpeedscope(t *testing.T) {
 		}
 	}
 	t.Run("trace", func(t *testing.T) {
-		path := filepath.Join(t.TempDir(), "trace.trace.json")
-		if err := report.Traces("").WriteFile(path, tracetest.Sample()); err != nil {
+		path, sample := filepath.Join(t.TempDir(), "trace.trace.json"), tracetest.Sample()
+		if err := report.Traces("").WriteFile(path, sample); err != nil {
 			t.Fatal(err)
 		}
-		if got := speedscope(t, browser, folder, path); len(got) == 0 {
-			t.Error("speedscope shows nothing of a trace")
+		want, got := sum{}, sum{}
+		for _, one := range sample.Transactions {
+			for c := range one.All() {
+				self := c.Measured
+				for _, child := range c.Children {
+					self -= child.Measured
+				}
+				want[c.Name()] += float64(self)
+			}
 		}
+		for name, micros := range speedscope(t, browser, folder, path) {
+			name, _, _ = strings.Cut(name, " {") // speedscope adds the arguments
+			got[name] += 1000 * micros
+		}
+		compare(t, "speedscope of a trace", got, want, 3)
 	})
 }
 
@@ -273,34 +310,55 @@ func speedscope(t *testing.T, browser *pagetest.Browser, folder, path string) su
 	return selfs
 }
 
-// TestPerfetto opens a trace in Perfetto's trace processor.
+// TestPerfetto opens a trace in Perfetto's trace processor. All calls are there, each on its thread, at its time, below its
+// caller, and the arrows of tasks that other threads ran.
 func TestPerfetto(t *testing.T) {
 	folder := tool(t, "SONDE_PERFETTO")
 	path, sample := filepath.Join(t.TempDir(), "a.trace.json"), tracetest.Sample()
 	if err := report.Traces("").WriteFile(path, sample); err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]string{}
+	first := sample.Transactions[0].Begin
 	for _, one := range sample.Transactions {
+		if one.Begin.Before(first) {
+			first = one.Begin
+		}
+	}
+	var want, got []string
+	for _, one := range sample.Transactions {
+		callers := map[*trace.Call]string{}
 		for c := range one.All() {
-			name := c.Name()
-			calls, nanos := 0, int64(0)
-			_, _ = fmt.Sscan(want[name], &calls, &nanos)
-			want[name] = fmt.Sprint(calls+1, nanos+int64(c.Measured))
+			for _, child := range c.Children {
+				callers[child] = c.Name()
+			}
+			want = append(want, fmt.Sprintln(c.Name(), c.Thread.ID, int64(one.Begin.Sub(first)+c.Start), int64(c.Measured), callers[c]))
+		}
+		for _, part := range one.Parts {
+			want = append(want, fmt.Sprintln("arrow from", one.Root.Name(), "to", part.Name()))
 		}
 	}
-	got := map[string]string{}
-	for line := range strings.Lines(output(t, "node", "../tenants/perfetto/query.mjs", folder, path, "SELECT name, COUNT(*), SUM(dur) FROM slice GROUP BY name")) {
-		var row []any
-		if err := json.Unmarshal([]byte(line), &row); err != nil || len(row) != 3 {
-			t.Fatalf("%q: %v", line, err)
+	query := func(columns int, sql string) (rows [][]any) {
+		for line := range strings.Lines(output(t, "node", "../tenants/perfetto/query.mjs", folder, path, sql)) {
+			var row []any
+			if err := json.Unmarshal([]byte(line), &row); err != nil || len(row) != columns {
+				t.Fatalf("%q: %v", line, err)
+			}
+			rows = append(rows, row)
 		}
-		got[fmt.Sprint(row[0])] = fmt.Sprintf("%.0f %.0f", row[1], row[2])
+		return rows
 	}
-	if !maps.Equal(got, want) {
-		t.Errorf("Perfetto has calls and nanoseconds %v, want %v", got, want)
+	for _, row := range query(5, `SELECT s.name, t.tid, s.ts, s.dur, IFNULL(p.name, "") FROM slice s JOIN thread_track k ON s.track_id = k.id JOIN thread t USING (utid) LEFT JOIN slice p ON s.parent_id = p.id`) {
+		got = append(got, fmt.Sprintln(row[0], int64(row[1].(float64)), int64(row[2].(float64)), int64(row[3].(float64)), row[4]))
 	}
-	t.Logf("Perfetto: %d methods, with calls and times as Sonde has them", len(want))
+	for _, row := range query(2, "SELECT a.name, b.name FROM flow JOIN slice a ON flow.slice_out = a.id JOIN slice b ON flow.slice_in = b.id") {
+		got = append(got, fmt.Sprintln("arrow from", row[0], "to", row[1]))
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("Perfetto has\n%v\nwant\n%v", got, want)
+	}
+	t.Logf("Perfetto: %d calls and arrows, with threads, times and callers as Sonde has them", len(want))
 }
 
 const collectorConfig = `
@@ -312,26 +370,56 @@ service:
   telemetry: {metrics: {level: none}}
   pipelines:
     traces: {receivers: [otlp], exporters: [print]}
+    profiles: {receivers: [otlp], exporters: [print]}
 `
 
-// TestCollector gives the OpenTelemetry Collector a file of spans, and counts what it stored.
+// TestCollector gives the OpenTelemetry Collector files of spans and profiles, and compares what its own encoder writes.
 func TestCollector(t *testing.T) {
 	program := tool(t, "SONDE_COLLECTOR")
+	path, sample := filepath.Join(t.TempDir(), "a.otlp.json"), tracetest.Sample()
+	if err := report.Traces("").WriteFile(path, sample); err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for _, one := range sample.Transactions {
+		callers := map[*trace.Call]string{}
+		for _, part := range one.Parts {
+			callers[part] = one.Root.Name()
+		}
+		for c := range one.All() {
+			for _, child := range c.Children {
+				callers[child] = c.Name()
+			}
+			begin := one.Begin.Add(c.Start)
+			want = append(want, fmt.Sprintln(c.Name(), begin.UnixNano(), begin.Add(c.Measured).UnixNano(), callers[c]))
+		}
+	}
+	got := spansIn(t, collect(t, program, "/v1/traces", path))
+	slices.Sort(want)
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("the collector stored %v\nwant %v", got, want)
+	}
+	t.Logf("the OpenTelemetry Collector: %d spans with their times and callers", len(want))
+	for _, r := range results {
+		compare(t, "the OpenTelemetry Collector of "+r.name, profileIn(t, r.index, collect(t, program, "/v1development/profiles", r.file(t, ".otlp.json"))), r.selfs(t), 3)
+	}
+}
+
+// collect posts a file to a collector, and returns what that printed.
+func collect(t *testing.T, program, to, path string) []byte {
+	t.Helper()
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	address := free.Addr().String()
 	_ = free.Close()
-	dir := t.TempDir()
-	config, path, sample := filepath.Join(dir, "collector.yaml"), filepath.Join(dir, "a.otlp.json"), tracetest.Sample()
+	config := filepath.Join(t.TempDir(), "collector.yaml")
 	if err := os.WriteFile(config, fmt.Appendf(nil, collectorConfig, address), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := report.Traces("").WriteFile(path, sample); err != nil {
-		t.Fatal(err)
-	}
-	collector := exec.Command(program, "--config", config)
+	collector := exec.Command(program, "--config", config, "--feature-gates", "service.profilesSupport")
 	var stored bytes.Buffer
 	collector.Stdout = &stored
 	stderr, err := collector.StderrPipe()
@@ -350,67 +438,112 @@ func TestCollector(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer, err := http.Post("http://"+address+"/v1/traces", "application/json", bytes.NewReader(data))
+	answer, err := http.Post("http://"+address+to, "application/json", bytes.NewReader(data))
 	if err != nil {
 		t.Fatal(err)
 	}
+	complaint, _ := io.ReadAll(answer.Body)
 	_ = answer.Body.Close()
 	_ = collector.Process.Signal(syscall.SIGINT)
 	_ = collector.Wait()
-	got, want := spansIn(t, stored.Bytes()), calls(sample)
-	if answer.StatusCode != http.StatusOK || !maps.Equal(got, want) {
-		t.Errorf("the collector answered %s and stored %v, want %v", answer.Status, got, want)
+	if answer.StatusCode != http.StatusOK {
+		t.Errorf("the collector answered %s to %s: %s", answer.Status, to, complaint)
 	}
-	t.Logf("the OpenTelemetry Collector: %d methods, with a span for each call", len(want))
+	return stored.Bytes()
 }
 
-func calls(sample *trace.Trace) map[string]int {
-	count := map[string]int{}
-	for _, one := range sample.Transactions {
-		for c := range one.All() {
-			count[c.Name()]++
-		}
-	}
-	return count
-}
-
-// spansIn counts spans by name, in what the collector's own encoder wrote.
-func spansIn(t *testing.T, stored []byte) map[string]int {
+// spansIn returns the names of spans with their times and callers.
+func spansIn(t *testing.T, stored []byte) (spans []string) {
 	t.Helper()
-	count := map[string]int{}
-	for line := range bytes.Lines(stored) {
-		var data struct {
-			ResourceSpans []struct {
-				ScopeSpans []struct {
-					Spans []struct{ Name string }
-				}
+	var data struct {
+		ResourceSpans []struct {
+			ScopeSpans []struct {
+				Spans []struct{ Name, SpanID, ParentSpanID, StartTimeUnixNano, EndTimeUnixNano string }
 			}
 		}
-		if err := json.Unmarshal(line, &data); err != nil {
-			t.Fatal(err)
-		}
+	}
+	if err := json.Unmarshal(stored, &data); err != nil {
+		t.Fatalf("%v: %s", err, stored)
+	}
+	names := map[string]string{}
+	for range 2 {
+		spans = nil
 		for _, resource := range data.ResourceSpans {
 			for _, scope := range resource.ScopeSpans {
 				for _, span := range scope.Spans {
-					count[span.Name]++
+					names[span.SpanID] = span.Name
+					spans = append(spans, fmt.Sprintln(span.Name, span.StartTimeUnixNano, span.EndTimeUnixNano, names[span.ParentSpanID]))
 				}
 			}
 		}
 	}
-	return count
+	return spans
 }
 
-// TestPromtool lets Prometheus' own tool check the metrics.
+// profileIn returns the self times of a profile, by the values of one kind.
+func profileIn(t *testing.T, kind string, stored []byte) sum {
+	t.Helper()
+	var data struct {
+		ResourceProfiles []struct {
+			ScopeProfiles []struct {
+				Profiles []struct {
+					SampleType struct{ TypeStrindex int }
+					Samples    []struct {
+						StackIndex int
+						Values     []json.Number
+					}
+				}
+			}
+		}
+		Dictionary struct {
+			StackTable    []struct{ LocationIndices []int }
+			LocationTable []struct {
+				Lines []struct{ FunctionIndex int }
+			}
+			FunctionTable []struct{ NameStrindex int }
+			StringTable   []string
+		}
+	}
+	if err := json.Unmarshal(stored, &data); err != nil {
+		t.Fatalf("%v: %s", err, stored)
+	}
+	selfs, d := sum{}, data.Dictionary
+	for _, p := range data.ResourceProfiles[0].ScopeProfiles[0].Profiles {
+		if d.StringTable[p.SampleType.TypeStrindex] != kind {
+			continue
+		}
+		for _, s := range p.Samples {
+			leaf := d.LocationTable[d.StackTable[s.StackIndex].LocationIndices[0]]
+			nanos, err := s.Values[0].Float64()
+			if err != nil {
+				t.Fatal(err)
+			}
+			selfs[d.StringTable[d.FunctionTable[leaf.Lines[0].FunctionIndex].NameStrindex]] += nanos
+		}
+	}
+	return selfs
+}
+
+const prometheusConfig = `
+scrape_configs:
+  - job_name: sonde
+    scrape_interval: 1s
+    static_configs: [{targets: ["%s"]}]
+`
+
+// TestPromtool lets Prometheus' own tool check the metrics, lets Prometheus read them, and asks for them by that tool.
 func TestPromtool(t *testing.T) {
-	program := tool(t, "SONDE_PROMTOOL")
+	program, server := tool(t, "SONDE_PROMTOOL"), tool(t, "SONDE_PROMETHEUS")
 	path := filepath.Join(t.TempDir(), "sonde.prom")
 	e, err := prometheus.NewExporter(path, "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	spread := &arena.Spread{}
-	spread.Record(2_000)
-	since := &monitor.Interval{Rows: []monitor.Row{{Key: monitor.Key{Pattern: `a."B".c`}, Calls: 7, Timed: 1, Nanos: 2000, Spread: spread}}}
+	for _, nanos := range []uint64{2_000, 3_000, 5_000_000} {
+		spread.Record(nanos)
+	}
+	since := &monitor.Interval{Lost: 4, Rows: []monitor.Row{{Key: monitor.Key{Pattern: `a."B".c`}, Calls: 7, Errors: 2, Timed: 3, Nanos: 5_005_000, Spread: spread}}}
 	if err := e.Publish(prometheus.Target{Main: "shop.jar", Instance: "blue", PID: 1, JDK: "17"}, true, since); err != nil {
 		t.Fatal(err)
 	}
@@ -424,5 +557,53 @@ func TestPromtool(t *testing.T) {
 	if out, err := command.CombinedOutput(); err != nil {
 		t.Errorf("promtool: %v\n%s", err, out)
 	}
-	t.Log("promtool: the metrics are valid, and it has nothing to criticize")
+	metrics := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, path) }))
+	defer metrics.Close()
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := free.Addr().String()
+	_ = free.Close()
+	config := filepath.Join(t.TempDir(), "prometheus.yml")
+	if err := os.WriteFile(config, fmt.Appendf(nil, prometheusConfig, strings.TrimPrefix(metrics.URL, "http://")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	database := exec.Command(server, "--config.file", config, "--storage.tsdb.path", t.TempDir(), "--web.listen-address", address)
+	var said bytes.Buffer
+	database.Stderr = &said
+	if err := database.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = database.Process.Signal(syscall.SIGTERM)
+		_ = database.Wait()
+	}()
+	ask := func(query string) string {
+		out, _ := exec.Command(program, "query", "instant", "http://"+address, query).Output() // fails until the server listens
+		return string(out)
+	}
+	for end := time.Now().Add(time.Minute); ask("sonde_jvm_info") == ""; time.Sleep(200 * time.Millisecond) { // only between looks
+		if time.Now().After(end) {
+			t.Fatalf("Prometheus has read nothing: %s", said.String())
+		}
+	}
+	const own = `main="shop.jar",jvm="blue"`
+	for query, want := range map[string]string{
+		`sonde_calls_total{` + own + `,pattern="a.\"B\".c"}`: "7",
+		`sonde_call_errors_total{` + own + `}`:               "2",
+		`sonde_calls_lost_total{` + own + `}`:                "4",
+		`sonde_monitor_up{` + own + `}`:                      "1",
+		`sonde_jvm_info{` + own + `,pid="1",jdk="17"}`:       "1",
+		`sonde_call_seconds_count{` + own + `}`:              "3",
+		`sonde_call_seconds_sum{` + own + `}`:                "0.005005",
+		`sonde_call_seconds_bucket{le="4.096e-06"}`:          "2",
+		`sonde_call_seconds_bucket{le="1.024e-06"}`:          "0",
+		`histogram_quantile(0.5, sonde_call_seconds_bucket)`: "3.072e-06",
+	} {
+		if got := ask(query); !strings.Contains(got, " => "+want+" @") {
+			t.Errorf("Prometheus says for %s %q, want %s", query, got, want)
+		}
+	}
+	t.Log("promtool: the metrics are valid, and Prometheus has the numbers")
 }

@@ -1,8 +1,8 @@
 // Command otlp is the OpenTelemetry Collector with its OTLP receiver, and an exporter
-// that prints what came through, as the collector's own encoder writes it. It is what
-// test/tenants/show hands Sonde's traces to; nothing in it knows Sonde.
+// that prints what came through, as the collector's own encoder writes it. test/tenants/show
+// and test/formats/show hand Sonde's traces and profiles to it; nothing in it knows Sonde.
 //
-//	otlp --config collector.yaml
+//	otlp --config collector.yaml --feature-gates service.profilesSupport
 //
 // It is a module of its own, so that the product depends on nothing of it.
 package main
@@ -17,7 +17,9 @@ import (
 	"go.opentelemetry.io/collector/confmap/provider/fileprovider"
 	"go.opentelemetry.io/collector/consumer"
 	"go.opentelemetry.io/collector/exporter"
+	"go.opentelemetry.io/collector/exporter/xexporter"
 	"go.opentelemetry.io/collector/otelcol"
+	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 	"go.opentelemetry.io/collector/receiver"
 	"go.opentelemetry.io/collector/receiver/otlpreceiver"
@@ -26,7 +28,7 @@ import (
 
 func main() {
 	settings := otelcol.CollectorSettings{
-		BuildInfo: component.BuildInfo{Command: "otlp", Description: "prints the traces it receives", Version: "1"},
+		BuildInfo: component.BuildInfo{Command: "otlp", Description: "prints the traces and profiles it receives", Version: "1"},
 		Factories: factories,
 		ConfigProviderSettings: otelcol.ConfigProviderSettings{
 			ResolverSettings: confmap.ResolverSettings{
@@ -50,19 +52,20 @@ func factories() (otelcol.Factories, error) {
 	return otelcol.Factories{Receivers: receivers, Exporters: exporters, Telemetry: otelconftelemetry.NewFactory()}, err
 }
 
-// newPrinter is an exporter that writes each request's spans as a line of JSON to
+// newPrinter is an exporter that writes each request's spans or profiles as a line of JSON to
 // standard output.
 func newPrinter() exporter.Factory {
-	return exporter.NewFactory(component.MustNewType("print"), func() component.Config { return &struct{}{} },
-		exporter.WithTraces(createPrinter, component.StabilityLevelStable))
-}
-
-func createPrinter(context.Context, exporter.Settings, component.Config) (exporter.Traces, error) {
-	return printer{}, nil
+	return xexporter.NewFactory(component.MustNewType("print"), func() component.Config { return &struct{}{} },
+		xexporter.WithTraces(func(context.Context, exporter.Settings, component.Config) (exporter.Traces, error) {
+			return printer{}, nil
+		}, component.StabilityLevelStable),
+		xexporter.WithProfiles(func(context.Context, exporter.Settings, component.Config) (xexporter.Profiles, error) {
+			return printer{}, nil
+		}, component.StabilityLevelStable))
 }
 
 // A printer has no state: the collector calls it from one request after the other.
-type printer struct{ marshaler ptrace.JSONMarshaler }
+type printer struct{}
 
 func (printer) Start(context.Context, component.Host) error { return nil }
 
@@ -70,11 +73,17 @@ func (printer) Shutdown(context.Context) error { return nil }
 
 func (printer) Capabilities() consumer.Capabilities { return consumer.Capabilities{} }
 
-func (p printer) ConsumeTraces(_ context.Context, traces ptrace.Traces) error {
-	encoded, err := p.marshaler.MarshalTraces(traces)
-	if err != nil {
-		return err
+func (printer) ConsumeTraces(_ context.Context, traces ptrace.Traces) error {
+	return printLine((&ptrace.JSONMarshaler{}).MarshalTraces(traces))
+}
+
+func (printer) ConsumeProfiles(_ context.Context, profiles pprofile.Profiles) error {
+	return printLine((&pprofile.JSONMarshaler{}).MarshalProfiles(profiles))
+}
+
+func printLine(encoded []byte, err error) error {
+	if err == nil {
+		_, err = os.Stdout.Write(append(encoded, '\n'))
 	}
-	_, err = os.Stdout.Write(append(encoded, '\n'))
 	return err
 }

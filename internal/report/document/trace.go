@@ -2,6 +2,7 @@ package document
 
 import (
 	"encoding/hex"
+	"reflect"
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/jvm/cost"
@@ -65,7 +66,9 @@ func NewTrace(t *trace.Trace) Trace {
 
 // NewTraceEnd describes a trace without its transactions.
 func NewTraceEnd(t *trace.Trace) TraceEnd {
-	return TraceEnd{Final: true, Kept: len(t.Transactions), Trace: newTrace(t)}
+	d := TraceEnd{Final: true, Kept: len(t.Transactions), Trace: newTrace(t)}
+	d.Format = Format(reflect.TypeOf(d))
+	return d
 }
 
 func newTrace(t *trace.Trace) Trace {
