@@ -91,8 +91,8 @@ func TestRootWithoutCapabilities(t *testing.T) {
 	p := live.Start(t, jvmtest.OneJDK(t)[0], live.Attach, live.Calls)
 	p.Run(1)
 	pid := strconv.Itoa(p.PID)
-	for _, args := range [][]string{{"count", pid, "calls.**"}, {"hot", pid}} {
-		command := exec.Command("setpriv", append([]string{"--bounding-set", "-sys_ptrace", "--inh-caps", "-sys_ptrace", "sonde", "--no-service", "-d", "100ms"}, args...)...)
+	for _, args := range [][]string{{"count", pid, "calls.**", "-d", "100ms", "--no-service"}, {"hot", pid, "-d", "100ms", "--no-service"}} {
+		command := exec.Command("setpriv", append([]string{"--bounding-set", "-sys_ptrace", "--inh-caps", "-sys_ptrace", "sonde"}, args...)...)
 		out, err := command.CombinedOutput()
 		if err == nil || !strings.Contains(string(out), "give Sonde the capability SYS_PTRACE") || strings.Contains(string(out), "provide a /tmp") {
 			t.Errorf("sonde %q: %v, want an error that names the capability SYS_PTRACE:\n%s", args, err, out)

@@ -583,23 +583,23 @@ func TestPromtool(t *testing.T) {
 		out, _ := exec.Command(program, "query", "instant", "http://"+address, query).Output() // fails until the server listens
 		return string(out)
 	}
-	for end := time.Now().Add(time.Minute); ask("sonde_jvm_info") == ""; time.Sleep(200 * time.Millisecond) { // only between looks
+	for end := time.Now().Add(time.Minute); !strings.Contains(ask("sonde_jvm_info"), "=>"); time.Sleep(200 * time.Millisecond) { // only between looks
 		if time.Now().After(end) {
 			t.Fatalf("Prometheus has read nothing: %s", said.String())
 		}
 	}
 	const own = `main="shop.jar",jvm="blue"`
 	for query, want := range map[string]string{
-		`sonde_calls_total{` + own + `,pattern="a.\"B\".c"}`: "7",
-		`sonde_call_errors_total{` + own + `}`:               "2",
-		`sonde_calls_lost_total{` + own + `}`:                "4",
-		`sonde_monitor_up{` + own + `}`:                      "1",
-		`sonde_jvm_info{` + own + `,pid="1",jdk="17"}`:       "1",
-		`sonde_call_seconds_count{` + own + `}`:              "3",
-		`sonde_call_seconds_sum{` + own + `}`:                "0.005005",
-		`sonde_call_seconds_bucket{le="4.096e-06"}`:          "2",
-		`sonde_call_seconds_bucket{le="1.024e-06"}`:          "0",
-		`histogram_quantile(0.5, sonde_call_seconds_bucket)`: "3.072e-06",
+		`sonde_calls_total{` + own + `,pattern="a.\"B\".c"}`:              "7",
+		`sonde_call_errors_total{` + own + `}`:                            "2",
+		`sonde_calls_lost_total{` + own + `}`:                             "4",
+		`sonde_monitor_up{` + own + `}`:                                   "1",
+		`sonde_jvm_info{` + own + `,pid="1",jdk="17"}`:                    "1",
+		`sonde_call_seconds_count{` + own + `}`:                           "3",
+		`sonde_call_seconds_sum{` + own + `}`:                             "0.005005",
+		`sonde_call_seconds_bucket{le="4.096e-06"}`:                       "2",
+		`sonde_call_seconds_bucket{le="1.024e-06"}`:                       "0",
+		`round(histogram_quantile(0.5, sonde_call_seconds_bucket) * 1e9)`: "3072",
 	} {
 		if got := ask(query); !strings.Contains(got, " => "+want+" @") {
 			t.Errorf("Prometheus says for %s %q, want %s", query, got, want)
