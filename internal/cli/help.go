@@ -67,6 +67,20 @@ func newTopics() []*cobra.Command {
 	}
 }
 
+// refuseUnknownTopics makes sonde help fail for what is neither a command nor a topic.
+func refuseUnknownTopics(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	help, _, _ := root.Find([]string{"help"})
+	show := help.Run
+	help.Run, help.RunE = nil, func(command *cobra.Command, args []string) error {
+		if _, rest, err := root.Find(args); err != nil || len(rest) > 0 {
+			return usage("there is no help on %q: sonde --help lists commands and topics", strings.Join(args, " "))
+		}
+		show(command, args)
+		return nil
+	}
+}
+
 const patternsHelp = `A pattern names methods. Quote it, or the shell expands its stars.
 
   com.acme.Order.pay                   every overload of pay

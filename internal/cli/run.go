@@ -285,6 +285,7 @@ For files:
 	}
 	root.SetHelpCommandGroupID(otherCommands)
 	root.AddCommand(newTopics()...)
+	refuseUnknownTopics(root)
 	for _, command := range root.Commands() {
 		if kindOf(command.Name()) != nil {
 			addServiceFlags(command)

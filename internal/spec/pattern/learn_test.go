@@ -271,6 +271,7 @@ func TestLackAndNear(t *testing.T) {
 		{"** calls a.Socket.connect", "no method of a loaded class that matches ** calls a.Socket.connect", []string{"net.Socket.connect"}},
 		{"b.Memory+.put", "no loaded class has a method that matches b.Memory+.put", []string{"a.Memory"}},
 		{"a.Memori+.put", "no loaded class has a method that matches a.Memori+.put", []string{"a.Memory"}},
+		{"a.Memroy+.put", "no loaded class has a method that matches a.Memroy+.put", []string{"a.Memory"}},
 		{"a.Memory.putt", "no loaded class implements a.Memory.putt", []string{"a.Memory.put"}},
 		{"a.Hand+.put", "no loaded class has a method that matches a.Hand+.put", []string{}},
 		{"@a.clock.Store", "no method or class that is loaded carries @a.clock.Store", []string{"a.Store"}},

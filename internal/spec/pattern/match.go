@@ -130,22 +130,24 @@ func (p *Pattern) ClassBounds() (prefix, suffix string) {
 var separators = strings.NewReplacer("$", "/", ".", "/")
 
 // Distance returns the edit distance of two names: how many letters to insert, remove or
-// replace.
+// replace, or pairs to swap.
 func Distance(a, b string) int {
-	row := make([]int, len(b)+1)
+	older, before, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
 	}
 	for i := range len(a) {
-		before := row[0]
+		older, before, row = before, row, older
 		row[0] = i + 1
 		for j := range len(b) {
-			replaced := before
+			replaced := before[j]
 			if a[i] != b[j] {
 				replaced++
 			}
-			before = row[j+1]
-			row[j+1] = min(replaced, row[j]+1, row[j+1]+1)
+			row[j+1] = min(replaced, row[j]+1, before[j+1]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], older[j-1]+1)
+			}
 		}
 	}
 	return row[len(b)]
