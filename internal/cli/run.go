@@ -321,7 +321,7 @@ func groups(s streams) []group {
 		{"Measure chosen methods", []*cobra.Command{newCount(s), newMonitor(s), newFind(s), newCallees(s), newObserve(s), newApply(s), newSave(s)}},
 		{"Manage what is running", []*cobra.Command{newDoctor(s), newStatus(s), newAttach(s), newUndo(s), newLooks(s), newShow(s), newEnd(s), newServe(s)}},
 		{"Start programs with Sonde", []*cobra.Command{newLaunch(s), newEnv(s), newAgentJar(s), newPlan(s), newPack(s), newReport(s)}},
-		{"Work on class files", []*cobra.Command{newInstrument(s), newRuntimeJar(s), newDump(s), newCache(s)}},
+		{"Work on class files", []*cobra.Command{newTemplate(s), newInstrument(s), newRuntimeJar(s), newDump(s), newCache(s)}},
 		{otherCommands, []*cobra.Command{newVersion(s), newMan()}},
 	}
 }

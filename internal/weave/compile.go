@@ -22,9 +22,14 @@ type compiler struct {
 	labelNo    map[*code.Node]uint16
 	constantNo map[uint16]int
 	marked     map[*code.Node]code.Frame // the frames at the sentinel and where fragments go
+	user       *userCode                 // nil for a template that is not a user's
+	lines      map[*code.Node]int
+	at         *code.Node // for messages
 }
 
-func (c *compiler) refuse(detail string) error { return &TemplateError{c.name, detail} }
+func (c *compiler) refuse(detail string) error {
+	return &TemplateError{Template: c.name, Detail: detail, Line: c.lines[c.at]}
+}
 
 func (c *compiler) compile() error {
 	var err error
@@ -41,8 +46,14 @@ func (c *compiler) compile() error {
 		return err
 	}
 	c.labelNo, c.constantNo = make(map[*code.Node]uint16), make(map[uint16]int)
+	c.lines = linesOf(c.body)
 	if err := c.findSentinel(); err != nil {
 		return err
+	}
+	if c.user != nil {
+		if err := c.prepareUser(); err != nil {
+			return err
+		}
 	}
 	if err := c.follow(); err != nil {
 		return err
@@ -53,6 +64,7 @@ func (c *compiler) compile() error {
 	}
 	c.maxStack, c.maxLocals = c.body.MaxStack, c.body.MaxLocals
 	for n := c.body.First(); n != nil; n = n.Next() {
+		c.at = n
 		if err := c.node(n); err != nil {
 			return err
 		}
@@ -72,6 +84,7 @@ func (c *compiler) findSentinel() error {
 		if !isSentinel(c.class, n) {
 			continue
 		}
+		c.at = n
 		if c.sentinel != nil {
 			return c.refuse("calls Template.target() more than once (a finally block is compiled several times)")
 		}
@@ -163,6 +176,10 @@ func (c *compiler) node(n *code.Node) error {
 		add(item{act: actTarget})
 		return nil
 	}
+	if number, is := c.user.recordAt(n); is {
+		add(item{act: actIntrinsic, value: doRecord, num: uint16(number)})
+		return nil
+	}
 	if k, ok := lookupIntrinsic(c.class, n); ok {
 		return c.intrinsic(n, k)
 	}
@@ -238,6 +255,8 @@ func (c *compiler) intrinsic(n *code.Node, k call) error {
 		if it, err = c.mark(n, it); err != nil {
 			return err
 		}
+	case doRecord:
+		return c.refuse("records values, which only templates of sonde apply and sonde pack can do")
 	case -1:
 		return c.refuse("calls a method of Template that is not known to this version")
 	}
@@ -467,6 +486,7 @@ const (
 	doCondition      // it and what follows are replaced by fragments
 	doTimedCondition // with the elapsed time on the stack
 	doValue
+	doRecord // pushes what a record of a user's template is called with
 )
 
 // call is an intrinsic method: what it does, and of which computational kind its
@@ -497,6 +517,12 @@ var intrinsicCalls = map[string]call{
 	"condition(I)I":                  {doCondition, 0},
 	"condition(JI)I":                 {doTimedCondition, 0},
 	"value(I)Ljava/lang/String;":     {doValue, 0},
+
+	"count(Ljava/lang/String;)V":                   {doRecord, byte(Counter)},
+	"add(Ljava/lang/String;J)V":                    {doRecord, byte(Sum)},
+	"histogram(Ljava/lang/String;J)V":              {doRecord, byte(Histogram)},
+	"event(Ljava/lang/String;Ljava/lang/String;)V": {doRecord, byte(Event)},
+	"tag(Ljava/lang/String;Ljava/lang/String;)V":   {doRecord, byte(Tag)},
 }
 
 // isSentinel reports whether n calls Template.target().

@@ -453,6 +453,8 @@ func (s *splice) intrinsic(it *item, mark *code.Node) {
 		put(b.NewIndexed(opcode.Aload, s.thrown))
 	case doMethodID:
 		s.pushID(mark)
+	case doRecord:
+		s.pushInt(s.t.records[it.num], mark)
 	case doMethodName:
 		put(b.NewIndexed(opcode.Ldc, pool.AddString(s.methodName())))
 	case doClassName:

@@ -27,6 +27,7 @@ type Template struct {
 	afterSuper bool   // in a constructor its prolog runs after super(...)
 	named      bool   // it has an id of its own, which is the next, whatever method it is woven around
 	id         int32
+	records    []int32 // what the records of a user's template are called with, by number
 	uses       uses
 	epilog     []item // what runs between the target and the return, where that is short and straight
 	rest       []item // and what else stands after the target then
@@ -160,22 +161,22 @@ func findTemplate(c *classfile.Class, method string) (*classfile.Member, error) 
 			continue
 		}
 		if found != nil {
-			return nil, &TemplateError{c.Name(), "has several template methods; say which, as CLASS:METHOD"}
+			return nil, &TemplateError{Template: c.Name(), Detail: "has several template methods; say which, as CLASS:METHOD"}
 		}
 		found = m
 	}
 	switch {
 	case found == nil && method != "":
-		return nil, &TemplateError{c.Name(), "has no method " + method}
+		return nil, &TemplateError{Template: c.Name(), Detail: "has no method " + method}
 	case found == nil:
-		return nil, &TemplateError{c.Name(), "no method of it calls Template.target()"}
+		return nil, &TemplateError{Template: c.Name(), Detail: "no method of it calls Template.target()"}
 	}
 	name, desc, _ := c.MemberName(found)
 	if found.Access.Has(classfile.AccSynchronized) {
-		return nil, &TemplateError{c.Name() + "." + string(name), "is synchronized, and its lock would be lost; lock inside it"}
+		return nil, &TemplateError{Template: c.Name() + "." + string(name), Detail: "is synchronized, and its lock would be lost; lock inside it"}
 	}
 	if string(desc) != "()V" || !found.Access.Has(classfile.AccStatic) {
-		return nil, &TemplateError{c.Name() + "." + string(name), "must be static, without arguments and void"}
+		return nil, &TemplateError{Template: c.Name() + "." + string(name), Detail: "must be static, without arguments and void"}
 	}
 	return found, nil
 }
@@ -208,7 +209,7 @@ func CompileSiteTemplate(class []byte, method string) (*SiteTemplate, error) {
 	if err != nil {
 		return nil, err
 	}
-	refuse := func(detail string) (*SiteTemplate, error) { return nil, &TemplateError{t.name, detail} }
+	refuse := func(detail string) (*SiteTemplate, error) { return nil, &TemplateError{Template: t.name, Detail: detail} }
 	returns := false
 	for _, it := range t.items {
 		if it.act == actIntrinsic && it.value != doMethodID {

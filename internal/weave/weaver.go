@@ -520,6 +520,7 @@ func (w *Weaver) bootstrap(im *imports, numbers []int) uint16 {
 type TemplateError struct {
 	Template string
 	Detail   string
+	Line     int // of the source; 0 if it is not known
 }
 
 func (e *TemplateError) Error() string { return fmt.Sprintf("template %s: %s", e.Template, e.Detail) }

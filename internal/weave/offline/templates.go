@@ -2,6 +2,7 @@ package offline
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,9 +11,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/sonde-jvm/sonde/agent"
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/weave"
 )
 
@@ -63,6 +66,114 @@ func (l *Loader) one(ctx context.Context, spec string) (*weave.Template, error) 
 		return l.source(ctx, file, method)
 	}
 	return nil, &UnknownTemplateError{spec}
+}
+
+// A User is a template of a user for running programs, with its class file.
+type User struct {
+	*weave.UserTemplate
+	Class  []byte
+	Method string // the name of the template method; empty if there is only one
+}
+
+// largestTemplate is the largest class file that is read.
+const largestTemplate = 1 << 20
+
+// LoadUser returns a template for running programs, from FILE.java or FILE.class, which may be followed by :METHOD. Whatever
+// is wrong with it is a [weave.UserTemplateError].
+func (l *Loader) LoadUser(ctx context.Context, spec string, isTrusted bool) (*User, error) {
+	file, method := splitMethod(spec)
+	switch filepath.Ext(file) {
+	case ".class":
+		class, err := readTemplate(file)
+		if err != nil {
+			return nil, err
+		}
+		t, err := CompileUser(class, method, sourceOf(class, file), isTrusted)
+		return &User{t, class, method}, err
+	case ".java":
+		return l.userSource(ctx, file, method, isTrusted)
+	}
+	return nil, &weave.UserTemplateError{File: spec, Problems: []weave.Problem{{Text: "is neither a .java nor a .class file: sonde template new writes an example"}}}
+}
+
+// CompileUser compiles the class file of a user's template, whose code calls the hooks of the agent.
+func CompileUser(class []byte, method, file string, isTrusted bool) (*weave.UserTemplate, error) {
+	return weave.CompileUser(class, method, weave.UserOptions{File: file, Trusted: isTrusted, Hooks: agent.HookClass() + "Record"})
+}
+
+// sourceOf returns the name of the source that a class file was compiled from, or else that of the class file.
+func sourceOf(class []byte, file string) string {
+	c, err := classfile.Parse(class)
+	if err != nil {
+		return file
+	}
+	a := c.Find(c.Attributes, classfile.KindSourceFile)
+	if a == nil {
+		return file
+	}
+	if content, err := c.Decode(*a); err == nil {
+		if index, is := content.(classfile.SourceFile); is {
+			if name, err := c.Pool.Utf8(uint16(index)); err == nil {
+				return string(name)
+			}
+		}
+	}
+	return file
+}
+
+func readTemplate(name string) ([]byte, error) {
+	info, err := os.Stat(name)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular() || info.Size() > largestTemplate:
+		return nil, fmt.Errorf("%s is not a class file of at most %d bytes", name, largestTemplate)
+	}
+	return os.ReadFile(name)
+}
+
+// userSource compiles a Java file. The template is in the class with the name of the file, or in the only class that calls the target.
+func (l *Loader) userSource(ctx context.Context, file, method string, isTrusted bool) (found *User, err error) {
+	dir, err := os.MkdirTemp("", "sonde-template-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	names, err := l.compile(ctx, file, dir)
+	var bad *compileError
+	if errors.As(err, &bad) {
+		return nil, &weave.UserTemplateError{File: file, Problems: bad.problems()}
+	}
+	if err != nil {
+		return nil, err
+	}
+	var classes [][]byte
+	named := strings.TrimSuffix(filepath.Base(file), ".java") + ".class"
+	for _, name := range names {
+		class, err := readTemplate(name)
+		if err != nil {
+			return nil, err
+		}
+		if classes = append(classes, class); filepath.Base(name) == named {
+			classes = [][]byte{class}
+			break
+		}
+	}
+	for _, class := range classes {
+		t, failed := CompileUser(class, method, file, isTrusted)
+		switch {
+		case failed == nil && found != nil:
+			return nil, &weave.UserTemplateError{File: file, Problems: []weave.Problem{{Text: "has two templates, " + found.Name() + " and " + t.Name() + ": keep one per file"}}}
+		case failed == nil:
+			found = &User{t, class, method}
+		case err == nil:
+			err = failed
+		}
+	}
+	if found != nil {
+		return found, nil
+	}
+	return nil, cmp.Or(err, error(&weave.UserTemplateError{File: file, Problems: []weave.Problem{{Text: "has no class: sonde template new writes an example"}}}))
 }
 
 // splitMethod splits FILE:METHOD.
@@ -164,9 +275,34 @@ func (l *Loader) compile(ctx context.Context, file, dir string) ([]string, error
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return nil, fmt.Errorf("%s does not compile: %s", file, firstMessage(messages, err))
+		return nil, &compileError{file, messages, err}
 	}
 	return classFiles(out)
+}
+
+// A compileError is a source that javac does not compile.
+type compileError struct {
+	file, messages string
+	err            error
+}
+
+func (e *compileError) Error() string {
+	return fmt.Sprintf("%s does not compile: %s", e.file, firstMessage(e.messages, e.err))
+}
+
+// problems returns the errors that javac printed, as FILE:LINE: error: TEXT.
+func (e *compileError) problems() (all []weave.Problem) {
+	for line := range strings.SplitSeq(e.messages, "\n") {
+		rest, isOfFile := strings.CutPrefix(strings.TrimSpace(line), e.file+":")
+		digits, text, isError := strings.Cut(rest, ": error: ")
+		if number, err := strconv.Atoi(digits); isOfFile && isError && err == nil {
+			all = append(all, weave.Problem{Line: number, Text: "does not compile: " + text})
+		}
+	}
+	if len(all) == 0 {
+		all = []weave.Problem{{Text: "does not compile: " + firstMessage(e.messages, e.err)}}
+	}
+	return all
 }
 
 func runJavac(ctx context.Context, javac string, args []string) (messages string, err error) {

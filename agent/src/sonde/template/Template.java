@@ -184,8 +184,58 @@ public final class Template {
         throw notWoven("value");
     }
 
+    /**
+     * Counts something. This and the methods below record values, which {@code sonde apply} shows while the program
+     * runs; templates of {@code sonde instrument} cannot use them.
+     *
+     * @param name a constant of at most 64 letters, digits, '.', '_' and '-'
+     */
+    public static void count(String name) {
+        throw notWoven("count");
+    }
+
+    /**
+     * Adds to a sum, which also has the number of its values and the largest one.
+     *
+     * @param name a constant
+     * @param value 0 if it is negative
+     */
+    public static void add(String name, long value) {
+        throw notWoven("add");
+    }
+
+    /**
+     * Adds a value to a distribution, which has percentiles as well.
+     *
+     * @param name a constant
+     * @param value 0 if it is negative
+     */
+    public static void histogram(String name, long value) {
+        throw notWoven("histogram");
+    }
+
+    /**
+     * Sets a tag of the transaction, until the target has ended. Results of probes can be grouped by it.
+     *
+     * @param name a constant
+     * @param value at most 512 characters are kept; may be null
+     */
+    public static void tag(String name, String value) {
+        throw notWoven("tag");
+    }
+
+    /**
+     * Counts an event by its text. There is room for some thousand different texts.
+     *
+     * @param name a constant
+     * @param text at most 512 characters are kept; may be null
+     */
+    public static void event(String name, String text) {
+        throw notWoven("event");
+    }
+
     private static IllegalStateException notWoven(String intrinsic) {
         return new IllegalStateException("sonde.template.Template." + intrinsic
-                + "() was executed: a template is not run by itself; weave it with sonde instrument");
+                + "() was executed: a template is not run by itself; weave it with sonde instrument or sonde apply");
     }
 }

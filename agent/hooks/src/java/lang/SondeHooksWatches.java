@@ -17,6 +17,7 @@ final class SondeHooksWatches {
         SondeHooksWatch.prepare();
         SondeHooksDirect.prepare();
         SondeHooksTags.prepare();
+        SondeHooksRecord.prepare();
         SondeHooksTexts.prepare();
         SondeHooksHandOff.prepare();
         SondeHooksPart.prepare();

@@ -1,0 +1,193 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/sonde-jvm/sonde/internal/report/format"
+	"github.com/sonde-jvm/sonde/internal/weave"
+	"github.com/sonde-jvm/sonde/internal/weave/offline"
+)
+
+const templateLong = `A template is Java code of your own that runs around methods of a running program: a
+static void method without parameters that calls Template.target() once, where the method
+itself runs. It records counters, sums, distributions, events and tags:
+
+  Template.count("orders");                  how many
+  Template.add("bytes", n);                  how many, sum and largest
+  Template.histogram("cents", n);            and percentiles
+  Template.event("refused", reason);         how many of each text
+  Template.tag("tenant", name);              a tag of the transaction
+
+sonde apply PID --template FILE.java --match PATTERN weaves it into a running program, and
+template: FILE.java in a file of probes does, too. What goes wrong in the template never
+reaches the program: the method runs as without it, and the failure is counted. A template
+that is not --trusted may call only methods that compute, must not lock, and its loops
+must count from a constant to a constant. docs/formats/templates.md has all rules.`
+
+func newTemplate(s streams) *cobra.Command {
+	command := &cobra.Command{
+		Use:   "template",
+		Short: "Write and check templates: Java code of your own around methods of a program",
+		Long:  templateLong,
+		Example: `  sonde template new Orders
+  sonde template check Orders.java
+  sonde apply 4711 --template Orders.java --match com.acme.Order.pay`,
+	}
+	command.AddCommand(newTemplateNew(s), newTemplateCheck(s))
+	return command
+}
+
+func newTemplateNew(s streams) *cobra.Command {
+	out := ""
+	command := &cobra.Command{
+		Use:   "new NAME [-o FILE]",
+		Short: "Write an example of a template, to be changed",
+		Long: `Write an example of a template with comments, as NAME.java. It counts and times the calls
+of a method and its failures. A file that exists is not replaced.`,
+		Example: `  sonde template new Orders
+  sonde template new Orders -o templates/Orders.java`,
+		Args: exactly("the name of the template"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if !javaName.MatchString(args[0]) {
+				return usage("%q cannot be the name of a Java class: use letters and digits, a capital letter first", args[0])
+			}
+			if out == "" {
+				out = args[0] + ".java"
+			}
+			return writeExample(s, out, args[0])
+		},
+	}
+	command.Flags().StringVarP(&out, "output", "o", "", "`FILE` to write instead of NAME.java")
+	return command
+}
+
+var javaName = regexp.MustCompile(`^[A-Z][A-Za-z0-9_]{0,63}$`)
+
+func writeExample(s streams, file, name string) error {
+	to, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, os.ErrExist) {
+		return fmt.Errorf("%s exists: give another name, or another file with -o", file)
+	}
+	if err != nil {
+		return outputError(file, err)
+	}
+	_, err = to.WriteString(strings.ReplaceAll(exampleTemplate, "NAME", name))
+	if err = errors.Join(err, to.Close()); err != nil {
+		return outputError(file, err)
+	}
+	_, err = fmt.Fprintf(s.err, "wrote %s; sonde template check %[1]s checks it\n", format.Printable(file))
+	return err
+}
+
+const exampleTemplate = `import sonde.template.Template;
+
+// A template for Sonde. Weave it into a running program with
+//
+//     sonde apply PID --template NAME.java --match com.acme.Order.pay
+//
+// Code before Template.target() runs before each call of the method, code after it when the
+// method has returned, and the catch block when it has thrown an exception.
+class NAME {
+    static void around() {
+        // Variables keep their values while the method runs.
+        long start = System.nanoTime();
+        try {
+            Template.target(); // the method itself; nothing else belongs into this block
+        } catch (Throwable t) {
+            // The event has a row for each text. The program sees its own exception, whatever happens here.
+            Template.event("failures", t.getClass().getName());
+            throw t;
+        }
+        long micros = (System.nanoTime() - start) / 1000;
+        Template.histogram("micros", micros); // number, sum, largest value and percentiles
+        if (micros > 100_000) {
+            Template.count("slow");
+        }
+
+        // What else is known of a call:
+        //   Template.self()                          its this, null for a static method
+        //   Template.arg(0), Template.argInt(0), …   its arguments; the typed forms do not allocate
+        //   Template.result(), Template.resultInt()  its result, after the target
+        //   Template.methodName()                    its name, a constant
+        // and what else can be recorded, under a name that is a constant:
+        //   Template.add("bytes", n)                 number, sum and largest value
+        //   Template.tag("tenant", text)             a tag, until the method ends; before the target
+        // Without --trusted, a template may call only methods that compute, such as those of Math
+        // and String, must not lock, and its loops must have constant bounds.
+    }
+}
+`
+
+// templateFlags are the flags of commands that load templates of users.
+type templateFlags struct {
+	trusted   bool
+	javac     string
+	classPath []string
+}
+
+func (f *templateFlags) register(flags *pflag.FlagSet) {
+	flags.BoolVar(&f.trusted, "trusted", false, "let templates call any method and loop without bounds")
+	flags.StringVar(&f.javac, "javac", "", "`PATH` of the javac that compiles .java templates")
+	flags.StringSliceVar(&f.classPath, "template-classpath", nil, "`PATHS` of classes that .java templates use")
+}
+
+// load loads a template, and prints each problem with it on a line.
+func (f *templateFlags) load(ctx context.Context, s streams, spec string) (*offline.User, error) {
+	loader := offline.Loader{Javac: f.javac, ClassPath: f.classPath}
+	t, err := loader.LoadUser(ctx, spec, f.trusted)
+	var bad *weave.UserTemplateError
+	if errors.As(err, &bad) {
+		_, _ = fmt.Fprintln(s.err, format.PrintableLines(bad.Error()))
+		return nil, exitStatus(exitUsage)
+	}
+	return t, err
+}
+
+func newTemplateCheck(s streams) *cobra.Command {
+	var f templateFlags
+	command := &cobra.Command{
+		Use:   "check FILE.java|FILE.class...",
+		Short: "Check templates without a program",
+		Long: `Compile templates and check what they do, as sonde apply does before it touches the
+program. All problems are reported, each with file, line and remedy.`,
+		Example: `  sonde template check Orders.java
+  sonde template check Orders.java --trusted --template-classpath app.jar`,
+		Args: atLeast("the template to check"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var failure error
+			for _, file := range args {
+				t, err := f.load(cmd.Context(), s, file)
+				if err != nil {
+					failure = err
+					continue
+				}
+				if _, err := fmt.Fprintf(s.out, "%s is a template%s\n", format.Printable(file), recordsText(t.Records)); err != nil {
+					return err
+				}
+			}
+			return failure
+		},
+	}
+	f.register(command.Flags())
+	return command
+}
+
+// recordsText names what a template records.
+func recordsText(records []weave.Record) string {
+	if len(records) == 0 {
+		return " that records nothing"
+	}
+	var names []string
+	for _, r := range records {
+		names = append(names, fmt.Sprintf("%s (%v)", r.Name, r.Kind))
+	}
+	return " that records " + strings.Join(names, ", ")
+}
