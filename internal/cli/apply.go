@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,12 +25,16 @@ import (
 	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/service"
+	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 )
 
 type applyCommand struct {
 	targetFlags
 	file       string
+	template   string
+	match      []string
+	templates  templateFlags
 	title      string // the name of the file, also in the service
 	set        *probeset.Set
 	dryRun     bool
@@ -48,8 +53,8 @@ type applyCommand struct {
 func newApply(s streams) *cobra.Command {
 	c := &applyCommand{targetFlags: targetFlags{streams: s, usualBudget: overhead.Usual}}
 	command := &cobra.Command{
-		Use:     "apply PID [-f FILE]",
-		Short:   "Apply a file of probes to a JVM",
+		Use:     "apply PID [-f FILE | --template FILE --match PATTERN]",
+		Short:   "Apply a file of probes, or a template of your own, to a JVM",
 		Long:    applyLong,
 		Example: applyExamples,
 		Args:    exactly("PID"),
@@ -61,6 +66,9 @@ func newApply(s streams) *cobra.Command {
 	flags := command.Flags()
 	c.flags = flags
 	flags.StringVarP(&c.file, probesFlag, "f", "", "`FILE` of probes; - reads standard input")
+	flags.StringVar(&c.template, "template", "", "`FILE`.java or .class with a template of your own (sonde template), instead of -f")
+	flags.StringArrayVarP(&c.match, "match", "m", nil, "`PATTERN` of methods that get the template; may be repeated")
+	c.templates.register(flags)
 	flags.BoolVar(&c.dryRun, "dry-run", false, "show what would change without changing anything")
 	flags.BoolVar(&c.yes, "yes", false, "do not ask before changes")
 	flags.BoolVar(&c.end, "end", false, "end the sonde apply of the JVM")
@@ -82,34 +90,73 @@ func (c *applyCommand) check(args []string, given func(string) bool) (err error)
 	if c.pid, err = processNumber(args[0]); err != nil {
 		return err
 	}
+	if c.template != "" && c.file != "" {
+		return usage("-f and --template cannot be used together: a probe in the file can have template: %s", c.template)
+	}
 	wantsFile := c.dryRun || c.yes || c.background || c.duration != 0 || len(c.outputs) > 0
 	switch {
-	case c.end && (c.file != "" || wantsFile):
+	case c.end && (c.file != "" || c.template != "" || wantsFile):
 		return usage("--end can only be combined with --json")
-	case c.file == "" && wantsFile:
+	case c.file == "" && c.template == "" && wantsFile:
 		return usage("-f is missing: name a file of probes, such as probes.yaml")
 	case c.background && c.dryRun:
 		return usage("--background and --dry-run cannot be used together")
 	case c.background && c.paced:
 		return usage("--interval has no effect with --background: sonde show prints the state")
 	}
-	if c.file == "" {
+	switch {
+	case c.template != "":
+		err = c.readTemplate()
+	case len(c.match) > 0:
+		return usage("--match needs --template: name the template that the methods get")
+	case c.file == "":
 		return nil
+	default:
+		c.set, _, err = c.templates.readProbes(c.streams, c.file)
+	}
+	if err != nil {
+		return err
 	}
 	if c.title == "" {
-		c.title = c.file
-	}
-	if c.set, _, err = readProbes(c.streams, c.file); err != nil {
-		return err
+		c.title = cmp.Or(c.file, c.template)
 	}
 	return checkOutputs(c.outputs, report.Traces("").Check)
 }
 
 const usualKeep = 20
 
+// readTemplate makes a set of --template and --match.
+func (c *applyCommand) readTemplate() error {
+	if len(c.match) == 0 {
+		return usage("--match is missing: name the methods that get the template, such as com.acme.Order.pay")
+	}
+	own := probeset.OwnTemplate{File: c.template, Trusted: c.templates.trusted}
+	name := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(own.Source()), ".java"), ".class")
+	probe := probeset.Probe{Name: name, Level: probeset.Time, Own: &own}
+	for _, text := range c.match {
+		p, err := pattern.Parse(text)
+		if err != nil {
+			return usage("--match: %w", err)
+		}
+		probe.Methods = append(probe.Methods, p)
+	}
+	c.set = &probeset.Set{Probes: []probeset.Probe{probe}, HandOff: true}
+	if err := c.templates.compile(c.streams, c.set, "."); err != nil {
+		return err
+	}
+	if err := c.set.Check(); err != nil {
+		return &usageError{err}
+	}
+	return nil
+}
+
 // readProbes reads a file of probes, and returns its text as well. It prints each error in
 // it on a line.
 func readProbes(s streams, file string) (set *probeset.Set, text []byte, err error) {
+	return new(templateFlags).readProbes(s, file)
+}
+
+func parseProbes(s streams, file string) (set *probeset.Set, text []byte, err error) {
 	name := file
 	if file == "-" {
 		name = "standard input"
@@ -125,6 +172,15 @@ func readProbes(s streams, file string) (set *probeset.Set, text []byte, err err
 		return nil, nil, exitStatus(exitUsage)
 	}
 	return set, text, resolveCommands(set, filepath.Dir(file))
+}
+
+// readProbes reads a file of probes with templates.
+func (f *templateFlags) readProbes(s streams, file string) (set *probeset.Set, text []byte, err error) {
+	set, text, err = parseProbes(s, file)
+	if err != nil {
+		return nil, nil, err
+	}
+	return set, text, f.compile(s, set, filepath.Dir(file))
 }
 
 func readBounded(name string, most int64) ([]byte, error) {
@@ -158,7 +214,7 @@ func (c *applyCommand) run(ctx context.Context) error {
 	switch {
 	case c.end:
 		return c.endApplied(ctx, running)
-	case c.file == "":
+	case c.set == nil:
 		return c.showApplied(ctx, running)
 	case running != nil:
 		return c.handOver(ctx, running)
@@ -246,7 +302,8 @@ func (a *appliedLook) apply(ctx context.Context, set *probeset.Set, dryRun bool)
 const applyLong = `Apply a file of probes to a JVM. The file says which methods are watched, where and when,
 how much is measured of each call, and for how long. Sonde first shows how the file
 differs from the probes that are applied, then changes only that: applying the same file
-again changes nothing.
+again changes nothing. With --template and --match, there is one probe, whose methods get Java
+code of your own (sonde template).
 
   + probe checkout: methods com.acme.Shop.checkout, level time
   ~ probe dao: level count → time
@@ -303,6 +360,7 @@ On a terminal, Sonde asks before it changes anything, unless --yes is given.`
 
 const applyExamples = `  sonde apply 4711 -f probes.yaml --dry-run
   sonde apply 4711 -f probes.yaml
+  sonde apply 4711 --template Orders.java --match com.acme.Order.pay
   sonde apply 4711 -f probes.yaml --background --duration 1h
   sonde apply 4711 -f probes.yaml --duration 1m -o slow.html
   sonde apply 4711
@@ -458,6 +516,7 @@ func writeHolder(out io.Writer, status *handover.Status, width int) {
 	_, _ = fmt.Fprintf(out, "%s (process %d), since %s: %s\n", format.Printable(status.Command), status.Sonde,
 		status.Since.Local().Format(time.DateTime), probesText(status.Probes))
 	format.WriteTable(out, applyColumns, runningTexts(status.Probes), width)
+	writeRecords(out, status.Records, width)
 	for _, line := range status.Goals {
 		_, _ = fmt.Fprintln(out, format.Printable(line))
 	}

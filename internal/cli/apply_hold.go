@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -24,6 +25,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/service"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
+	"github.com/sonde-jvm/sonde/internal/weave"
 	"github.com/sonde-jvm/sonde/internal/weave/probes"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
@@ -306,6 +308,7 @@ func (r *applyRun) writeLook(look *applyLook) error {
 func (l *applyLook) write(out io.Writer, width int) {
 	writeDisturbed(out, l.Disturbed)
 	format.WriteTable(out, applyColumns, runningTexts(l.Probes), width)
+	writeRecords(out, l.Records, width)
 	_, _ = fmt.Fprintf(out, "\n%s\n", l.headline())
 	writeLines(out, l.remarks())
 	writeDisturbance(out, l.Disturbance)
@@ -430,7 +433,7 @@ func (r *applyRun) look() (*applyLook, error) {
 	look.Applied = document.Applied{
 		PID: r.pid, JDK: r.session.JDK().String(), Main: r.session.JVM().Main, File: r.title, Began: r.began.Round(time.Millisecond),
 		Seconds: look.elapsed.Seconds(), Probes: r.holder.Rows(results, now.Sub(since), r.shown), Threads: results.Threads,
-		Dropped: results.Dropped, ContextsLost: results.ContextsLost, Ambiguous: results.Ambiguous,
+		Dropped: results.Dropped, ContextsLost: results.ContextsLost, Ambiguous: results.Ambiguous, Records: handover.Records(results),
 	}
 	look.calls, look.atLeast = results.Calls()
 	r.shownAt, r.shown = now, make(map[handover.RowKey]uint64, len(look.Probes))
@@ -523,13 +526,51 @@ func runningTexts(rows []handover.Running) [][]string {
 	return texts
 }
 
+var recordColumns = format.Columns(">COUNT", ">SUM", ">MEAN", ">P50", ">P99", ">MAX", "KIND", "PROBE", "RECORD")
+
+func writeRecords(out io.Writer, records []handover.Recorded, width int) {
+	if len(records) > 0 {
+		_, _ = fmt.Fprintln(out)
+		format.WriteTable(out, recordColumns, recordTexts(records), width)
+	}
+}
+
+func recordTexts(records []handover.Recorded) (texts [][]string) {
+	for i := range records {
+		r := &records[i]
+		sum, mean, p50, p99, largest := "-", "-", "-", "-", "-"
+		if r.Valued > 0 {
+			sum, mean, largest = format.AtLeast(r.Valued < r.Count, format.Grouped(r.Sum)), strconv.FormatFloat(r.Mean, 'f', 1, 64), format.Grouped(r.Max)
+		}
+		if r.Kind == weave.Histogram.String() && r.Valued > 0 {
+			p50, p99 = format.Grouped(uint64(r.P50)), format.Grouped(uint64(r.P99))
+		}
+		name := r.Name
+		switch {
+		case r.Kind == weave.Event.String() && strings.HasPrefix(r.Label, r.Name+"="):
+			name = r.Label
+		case r.Label != "":
+			name += "  " + r.Label
+		}
+		texts = append(texts, []string{format.Grouped(r.Count), sum, mean, p50, p99, largest, r.Kind, r.Probe, format.Printable(format.OrDash(name))})
+	}
+	return texts
+}
+
+// mostRecords is how many records a terminal shows above the table of probes.
+const mostRecords = 12
+
 func (l *applyLook) frame(width int) service.Frame {
 	shown, hidden := topOf(l.Probes, mostRows)
 	columns, texts := format.FitTable(applyColumns, runningTexts(shown), applyExpendable, width)
 	titles, rows := format.TableRows(columns, texts, width, func(i int, row *format.Row) {
 		row.Name = strings.Join([]string{shown[i].Name, shown[i].Within, shown[i].Label}, " ")
 	})
-	return service.Frame{PID: l.PID, Lines: append([]string{l.headline()}, l.remarks()...), Titles: titles, Rows: rows, Foot: moreLine(hidden)}
+	lines := append([]string{l.headline()}, l.remarks()...)
+	if n := min(len(l.Records), mostRecords); n > 0 {
+		lines = append(lines, format.TableLines(recordColumns, recordTexts(l.Records[:n]), width)...)
+	}
+	return service.Frame{PID: l.PID, Lines: lines, Titles: titles, Rows: rows, Foot: moreLine(hidden)}
 }
 
 func (r *applyRun) describe(look *applyLook) document.Applied {

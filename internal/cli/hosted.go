@@ -51,7 +51,7 @@ var lookKinds = []lookKind{
 }
 
 // Flags that are no options of a look, because the service or the client has them.
-var clientFlags = []string{"help", "json", backgroundFlag, noServiceFlag, "start", "agent-dir", "dry-run", "yes", "end", probesFlag, "weave", "pack"}
+var clientFlags = []string{"help", "json", backgroundFlag, noServiceFlag, "start", "agent-dir", "dry-run", "yes", "end", probesFlag, "weave", "pack", "template", "match", "trusted", "javac", "template-classpath"}
 
 // pathFlags name files. The service has another working directory.
 var pathFlags = []string{"output", "prometheus", "token-file", "cache"}

@@ -118,5 +118,9 @@ func (s streams) mayRun(set *probeset.Set) error {
 	if hasCommand && s.look != nil && s.look.host.listens {
 		return errors.New("on-miss: a service with --listen runs no commands, because whoever has its token could run any: write post, or use --no-service")
 	}
+	isTrusted := func(p probeset.Probe) bool { return p.Own != nil && p.Own.Trusted }
+	if slices.ContainsFunc(set.Probes, isTrusted) && s.look != nil && s.look.host.listens {
+		return errors.New("trusted: a service with --listen weaves no trusted templates, because whoever has its token could run any code: use --no-service")
+	}
 	return nil
 }

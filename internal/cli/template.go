@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/sonde-jvm/sonde/internal/report/format"
+	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/weave"
 	"github.com/sonde-jvm/sonde/internal/weave/offline"
 )
@@ -149,6 +151,34 @@ func (f *templateFlags) load(ctx context.Context, s streams, spec string) (*offl
 		return nil, exitStatus(exitUsage)
 	}
 	return t, err
+}
+
+// compile compiles the templates of a set, whose files are relative to a directory, so that the set needs no other file.
+func (f *templateFlags) compile(s streams, set *probeset.Set, dir string) error {
+	for i := range set.Probes {
+		own := set.Probes[i].Own
+		if own == nil || len(own.Class) > 0 {
+			continue
+		}
+		if s.look != nil || s.isCheck {
+			return fmt.Errorf("template %s: the service compiles no templates: use sonde apply, or give the compiled class as template-class", own.File)
+		}
+		spec := own.File
+		if !filepath.IsAbs(spec) {
+			spec = filepath.Join(dir, spec)
+		}
+		one := *f
+		own.Trusted = own.Trusted || f.trusted
+		one.trusted = own.Trusted
+		t, err := one.load(context.Background(), s, spec)
+		if err != nil {
+			return err
+		}
+		if own.Class = t.Class; len(own.Class) > probeset.MaxTemplate {
+			return fmt.Errorf("%s: its class file has more than %d bytes: make it smaller", spec, probeset.MaxTemplate)
+		}
+	}
+	return nil
 }
 
 func newTemplateCheck(s streams) *cobra.Command {

@@ -106,7 +106,7 @@ func (s *state) noteSpots(out *instrument.Outcome) (off inactive) {
 			}
 			t.woven[p.ID], t.bounds[p.ID] = true, m.LowerBound
 			delete(t.left, p.ID)
-			if p.Kind == instrument.Watches && !t.described[p.ID] {
+			if p.Measures() && !t.described[p.ID] {
 				t.described[p.ID] = true
 				// Readers want the method; several spots may belong to one.
 				s.undescribed = append(s.undescribed, arena.Method{ID: p.ID, Name: p.MethodRef.String(), LowerBound: m.LowerBound})

@@ -209,7 +209,9 @@ func CompileSiteTemplate(class []byte, method string) (*SiteTemplate, error) {
 	if err != nil {
 		return nil, err
 	}
-	refuse := func(detail string) (*SiteTemplate, error) { return nil, &TemplateError{Template: t.name, Detail: detail} }
+	refuse := func(detail string) (*SiteTemplate, error) {
+		return nil, &TemplateError{Template: t.name, Detail: detail}
+	}
 	returns := false
 	for _, it := range t.items {
 		if it.act == actIntrinsic && it.value != doMethodID {

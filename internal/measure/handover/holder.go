@@ -107,7 +107,7 @@ func (h *Holder) Apply(ctx context.Context, set *probeset.Set, dryRun bool) (*Ou
 func (h *Holder) Status() *Status {
 	status := &Status{Sonde: os.Getpid(), Command: h.options.Command, Since: h.Began.Round(time.Millisecond), Probes: []Running{}}
 	if results, err := h.Probes.Results(); err == nil { // the end reports errors
-		status.Probes = h.Rows(results, time.Since(h.Began), nil)
+		status.Probes, status.Records = h.Rows(results, time.Since(h.Began), nil), Records(results)
 	}
 	return status
 }

@@ -273,7 +273,7 @@ func (w *Probes) adopt(next *plan, changes []probeset.Change) {
 func (w *Probes) learn(s *probes.Spot) {
 	id := w.target.SpotID(s.Spot)
 	w.methods[id] = s.MethodRef
-	if s.Kind == instrument.Watches {
+	if s.Measures() {
 		name := s.Describe(id)
 		name.Class = w.nameOf(s)
 		w.names[id] = name

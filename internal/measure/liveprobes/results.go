@@ -14,6 +14,7 @@ import (
 // Results are the measurements so far.
 type Results struct {
 	Rows    []Row
+	Records []Row  // what templates of the user have recorded, and how often they have failed
 	Threads int    // threads that have called a method with a hook
 	Dropped uint64 // calls that could not be counted
 	// Ambiguous counts tasks that were handed over again before they began, so that their
@@ -60,11 +61,16 @@ func (w *Probes) Results() (*Results, error) {
 		if !known || name.Inside {
 			continue
 		}
-		results.Rows = append(results.Rows, Row{
+		to := &results.Rows
+		if name.Template || name.Record.Name != "" {
+			to = &results.Records
+		}
+		*to = append(*to, Row{
 			SpotName: name, ID: w.rows.Of(key), Label: w.labels.Of(key.Label, tags, name.GroupBy), Gone: !present[key.Spot], Off: off[key.Spot], Totals: *t,
 		})
 	}
 	slices.SortFunc(results.Rows, compareRows)
+	slices.SortFunc(results.Records, compareRows)
 	return results, nil
 }
 
@@ -105,7 +111,7 @@ func (o overlap) calls() (calls uint64, atLeast bool) {
 }
 
 func compareRows(a, b Row) int {
-	return cmp.Or(strings.Compare(a.Probe, b.Probe), strings.Compare(a.Sequence, b.Sequence), strings.Compare(a.Class, b.Class),
+	return cmp.Or(strings.Compare(a.Probe, b.Probe), strings.Compare(a.Record.Name, b.Record.Name), strings.Compare(a.Sequence, b.Sequence), strings.Compare(a.Class, b.Class),
 		strings.Compare(a.Name, b.Name), strings.Compare(a.Descriptor, b.Descriptor), strings.Compare(a.Label.String(), b.Label.String()), cmp.Compare(a.ID, b.ID))
 }
 
@@ -133,7 +139,7 @@ func (w *Probes) callsOf(probe string) uint64 {
 	}
 	acted := make(overlap)
 	for id, name := range w.names {
-		if t := sum.Methods[id]; t != nil && name.Probe == probe && !name.Inside {
+		if t := sum.Methods[id]; t != nil && name.Probe == probe && !name.Inside && name.Record.Name == "" {
 			acted.add(&name, t.Calls)
 		}
 	}

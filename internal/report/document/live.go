@@ -352,24 +352,25 @@ type StalledCall struct {
 
 // Applied is written by `sonde apply --json` while it holds a JVM, and at the end.
 type Applied struct {
-	PID          int                `json:"pid"`
-	JDK          string             `json:"jdk"`
-	Main         string             `json:"main,omitempty"`
-	File         string             `json:"file"`
-	Began        time.Time          `json:"began"`
-	Seconds      float64            `json:"seconds"`
-	Final        bool               `json:"final"`
-	Ended        string             `json:"ended,omitempty"` // duration, asked, probes, interrupted, undone, exited, lost
-	Probes       []handover.Running `json:"probes"`
-	Goals        []Goal             `json:"goals,omitempty"`
-	Threads      int                `json:"threads"`
-	Kept         int                `json:"tracesKept"`
-	NotChosen    uint64             `json:"tracesNotChosen"`
-	OnlyCounted  uint64             `json:"callsNotTraced"`
-	Dropped      uint64             `json:"callsNotCounted"`
-	ContextsLost uint64             `json:"contextsLost"`
-	Ambiguous    uint64             `json:"ambiguousTasks"`
-	LeftAlone    []Left             `json:"leftAlone,omitempty"`
+	PID          int                 `json:"pid"`
+	JDK          string              `json:"jdk"`
+	Main         string              `json:"main,omitempty"`
+	File         string              `json:"file"`
+	Began        time.Time           `json:"began"`
+	Seconds      float64             `json:"seconds"`
+	Final        bool                `json:"final"`
+	Ended        string              `json:"ended,omitempty"` // duration, asked, probes, interrupted, undone, exited, lost
+	Probes       []handover.Running  `json:"probes"`
+	Records      []handover.Recorded `json:"records,omitempty"`
+	Goals        []Goal              `json:"goals,omitempty"`
+	Threads      int                 `json:"threads"`
+	Kept         int                 `json:"tracesKept"`
+	NotChosen    uint64              `json:"tracesNotChosen"`
+	OnlyCounted  uint64              `json:"callsNotTraced"`
+	Dropped      uint64              `json:"callsNotCounted"`
+	ContextsLost uint64              `json:"contextsLost"`
+	Ambiguous    uint64              `json:"ambiguousTasks"`
+	LeftAlone    []Left              `json:"leftAlone,omitempty"`
 	session.Weavings
 	Remarks []string `json:"remarks,omitempty"`
 	// Disturbed says that the program did not run as without Sonde. Disturbance is what measuring has done to its speed.

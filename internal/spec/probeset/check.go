@@ -202,6 +202,7 @@ func (c *checker) values(p *Probe, at place, where string) {
 	if len(p.Captures) > 0 && p.Template != ByNeed && p.Template < CaptureTemplate {
 		c.report(at.key("template"), where, "captures need template capture", "write template: capture, or leave out template")
 	}
+	c.ownTemplate(p, at, where)
 	if p.SlowerThan > 0 && p.Template == PlainTemplate {
 		c.report(at.key("template"), where, "slower-than is checked at the method's exit, but \"template: plain\" checks at its entry", "write \"template: late\", or leave out template")
 	}
@@ -214,6 +215,28 @@ func (c *checker) values(p *Probe, at place, where string) {
 	}
 }
 
+// ownTemplate checks what a template of the user can be combined with.
+func (c *checker) ownTemplate(p *Probe, at place, where string) {
+	if p.Own == nil {
+		return
+	}
+	if p.Own.File == "" {
+		c.report(at.key("template"), where, "template is missing", "name the file, such as template: Orders.java")
+	}
+	c.utf8(p.Own.File, at.key("template"), join(where, "template"))
+	for _, one := range []struct {
+		key string
+		is  bool
+	}{
+		{"when", p.When != nil}, {"fails", p.Fails != nil}, {"slower-than", p.SlowerThan > 0}, {"captures", len(p.Captures) > 0}, {"category", p.Category != ""},
+		{"sample", p.Sample > 1}, {"context", p.Context > 0}, {"level", p.Level > Time},
+	} {
+		if one.is {
+			c.report(at.key(one.key), where, "a template of your own runs in every call, so "+one.key+" cannot be combined with it", "test it in the template, or use two probes")
+		}
+	}
+}
+
 func (c *checker) grouping(p *Probe, at place, where string, tags map[string]bool) {
 	seen := map[string]bool{}
 	for i, name := range p.GroupBy {
@@ -221,6 +244,7 @@ func (c *checker) grouping(p *Probe, at place, where string, tags map[string]boo
 		switch {
 		case !tags[name] && slices.ContainsFunc(c.set.Tags, func(t Tag) bool { return t.Name == name }):
 			c.report(here, join(where, "group-by"), fmt.Sprintf("%q is the id of a trace, which is another one in each request", shortened(name)), "leave it out")
+		case !tags[name] && slices.ContainsFunc(c.set.Probes, func(p Probe) bool { return p.Own != nil }): // a template may set it
 		case !tags[name]:
 			c.report(here, join(where, "group-by"), fmt.Sprintf("there is no tag %q", shortened(name)), "define it under tags, with its value and the method that sets it")
 		case seen[name]:

@@ -2,6 +2,7 @@ package probeset
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"fmt"
 	"slices"
 	"strconv"
@@ -49,7 +50,16 @@ func entries[T any](list []T, fields func(*T, *reader) []field, identify func(*T
 }
 
 func probesOf(s *Set) []entry {
-	return entries(s.stated(), (*Probe).fields, func(p *Probe) (string, string) { return p.Name, p.Name })
+	fields := func(p *Probe, r *reader) []field {
+		all := p.fields(r)
+		for i := range all {
+			if all[i].name == "template-class" && len(all[i].values) > 0 {
+				all[i].values = []string{fmt.Sprintf("%x", sha256.Sum256(p.Own.Class))[:12]} // instead of all of it
+			}
+		}
+		return all
+	}
+	return entries(s.stated(), fields, func(p *Probe) (string, string) { return p.Name, p.Name })
 }
 
 func tagsOf(s *Set) []entry {

@@ -1,6 +1,7 @@
 package probeset
 
 import (
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"slices"
@@ -116,7 +117,8 @@ const (
 	wantsWhen      = `a condition such as '$1.tier == "gold"'`
 	wantsValue     = "a value such as $1.customer.tier"
 	wantsLevel     = "count, time, trace or capture"
-	wantsTemplate  = "plain (tests at entry), late (also at the exit) or capture (also captures values)"
+	wantsTemplate  = "plain (tests at entry), late (also at the exit), capture (also captures values) or a file of your own, such as Orders.java"
+	wantsClass     = "a class file in base64"
 	wantsDuration  = "a time with its unit, such as 10m or 250ms"
 	wantsSample    = "a fraction of the calls, such as 1/100"
 	wantsNumber    = "a whole number"
@@ -191,7 +193,7 @@ type field struct {
 	read   readFunc
 	values []string              // none where it is not stated
 	list   bool                  // of texts
-	plain  bool                  // a number, not a text
+	plain  bool                  // a number or true, not a text
 	inner  func(*reader) []field // of a mapping, which values sum up; nil otherwise
 }
 
@@ -209,7 +211,15 @@ func (p *Probe) fields(r *reader) []field {
 		text("direction", one(r, &p.Direction, wantsDirection, named("direction", wantsDirection, directionNames, In)), p.Direction.String()),
 		texts("may-call", own(r, &p.MayCall), textsOf(p.MayCall)),
 		text("level", one(r, &p.Level, wantsLevel, named("level", wantsLevel, levelNames, Count)), p.Level.String()),
-		text("template", one(r, &p.Template, wantsTemplate, named("template", wantsTemplate, templateNames, PlainTemplate)), p.Template.String()),
+		p.templateField(r),
+		text("template-class", func(n *yaml.Node, at place, where string) {
+			one(r, &p.own().Class, wantsClass, parseClassFile)(n, at, where)
+		}, p.classText()),
+		{name: "trusted", plain: true, values: p.trustedTexts(), read: func(n *yaml.Node, at place, where string) {
+			if value, ok := r.scalar(n, at, where, "true or false", "!!bool"); ok {
+				p.own().Trusted = strings.EqualFold(value, "true")
+			}
+		}},
 		texts("captures", many(r, &p.Captures, wantsValue, parseExpr), expressions(p.Captures)),
 		texts("allow", many(r, &p.Allow, "a name such as password", parseText), p.Allow),
 		number("levels", r, &p.Levels, MaxLevels),
@@ -219,6 +229,43 @@ func (p *Probe) fields(r *reader) []field {
 		text("for", one(r, &p.For, wantsDuration, parseDuration), DurationText(p.For)),
 		number("calls", r, &p.Calls, 1<<63),
 	}
+}
+
+// templateField is the name of one of Sonde's templates, or a file.
+func (p *Probe) templateField(r *reader) field {
+	value := p.Template.String()
+	if p.Own != nil {
+		value = p.Own.File
+	}
+	return text("template", func(n *yaml.Node, at place, where string) {
+		if own := (OwnTemplate{File: n.Value}); n.Kind == yaml.ScalarNode && isTemplateFile(own.Source()) {
+			p.own().File = n.Value
+			return
+		}
+		one(r, &p.Template, wantsTemplate, named("template", wantsTemplate, templateNames, PlainTemplate))(n, at, where)
+	}, value)
+}
+
+func (p *Probe) classText() string {
+	if p.Own == nil {
+		return ""
+	}
+	return base64.StdEncoding.EncodeToString(p.Own.Class)
+}
+
+func (p *Probe) trustedTexts() []string {
+	if p.Own == nil || !p.Own.Trusted {
+		return nil
+	}
+	return []string{"true"}
+}
+
+func parseClassFile(text string) ([]byte, error) {
+	class, err := base64.StdEncoding.DecodeString(text)
+	if err != nil || len(class) == 0 || len(class) > MaxTemplate {
+		return nil, errors.New("is not " + wantsClass + "; leave it out, and Sonde compiles the template")
+	}
+	return class, nil
 }
 
 func (t *Tag) fields(r *reader) []field {

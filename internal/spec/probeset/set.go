@@ -46,6 +46,7 @@ type Probe struct {
 	MayCall   []*pattern.Pattern // methods that conditions may call though they are not proven to be pure
 	Level     Level
 	Template  Template
+	Own       *OwnTemplate // Java code of the user around the methods; nil for none
 	Captures  []*expr.Expr // at most MaxCaptures
 	Allow     []string     // names that are not redacted
 
@@ -186,6 +187,44 @@ const (
 var templateNames = []string{"", "plain", "late", "capture"}
 
 func (t Template) String() string { return nameOf(templateNames, t) }
+
+// OwnTemplate is a template that the user has written.
+type OwnTemplate struct {
+	File    string // as stated: FILE.java or FILE.class, relative to the file of probes, or followed by :METHOD
+	Class   []byte // the compiled class, so that the set needs no other file; empty in a file
+	Trusted bool   // it may call anything and loop without bounds
+}
+
+// Method returns the name of the template method; empty if the class has only one.
+func (t *OwnTemplate) Method() string {
+	if at := strings.LastIndexByte(t.File, ':'); at >= 0 && isTemplateFile(t.File[:at]) {
+		return t.File[at+1:]
+	}
+	return ""
+}
+
+// Source returns the file.
+func (t *OwnTemplate) Source() string {
+	if method := t.Method(); method != "" {
+		return strings.TrimSuffix(t.File, ":"+method)
+	}
+	return t.File
+}
+
+func isTemplateFile(name string) bool {
+	return strings.HasSuffix(name, ".java") || strings.HasSuffix(name, ".class")
+}
+
+// own returns the user's template, which is made if there is none.
+func (p *Probe) own() *OwnTemplate {
+	if p.Own == nil {
+		p.Own = &OwnTemplate{}
+	}
+	return p.Own
+}
+
+// MaxTemplate is the largest class file of a template.
+const MaxTemplate = 64 << 10
 
 // When is when the classes of a rule may get hooks.
 type When uint8

@@ -15,7 +15,7 @@ import (
 // YAML returns the canonical text of the set, which parses to an equal set.
 func (s *Set) YAML() []byte {
 	root := &yaml.Node{Kind: yaml.MappingNode}
-	add(root, "version", numberNode(strconv.Itoa(Version)))
+	add(root, "version", plainNode(strconv.Itoa(Version)))
 	add(root, "hand-off", &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: strconv.FormatBool(s.HandOff)})
 	if len(s.Tags) > 0 {
 		add(root, "tags", sequence(s.Tags, (*Tag).fields))
@@ -64,7 +64,7 @@ func mapping(fields []field) *yaml.Node {
 		case f.inner != nil:
 			add(n, f.name, mapping(f.inner(nil)))
 		case f.plain:
-			add(n, f.name, numberNode(f.values[0]))
+			add(n, f.name, plainNode(f.values[0]))
 		case f.list && len(f.values) > 1:
 			list := &yaml.Node{Kind: yaml.SequenceNode}
 			for _, value := range f.values {
@@ -78,8 +78,13 @@ func mapping(fields []field) *yaml.Node {
 	return n
 }
 
-func numberNode(value string) *yaml.Node {
-	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: value}
+// plainNode returns a number, or true.
+func plainNode(value string) *yaml.Node {
+	tag := "!!int"
+	if value == "true" {
+		tag = "!!bool"
+	}
+	return &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: value}
 }
 
 // textNode returns a node that is read as a text, whatever it looks like: the library

@@ -107,6 +107,8 @@ func (p *plan) pickSpots(m *Method, spots []*PlacedSpot, isBridge bool) {
 			p.left[s.ID] = s.LeftAlone(s.reason)
 		case isLean && s.hasCode():
 			p.left[s.ID] = s.LeftAlone(reason)
+		case s.Kind == Records:
+			m.Spots = append(m.Spots, s)
 		default:
 			m.Spots = append(m.Spots, s)
 			m.templates = append(m.templates, s.template)
@@ -147,12 +149,21 @@ func (p *plan) appendSpec(text []byte) []byte {
 			continue
 		}
 		text = appendWords(text, "method", m.Member())
-		own := len(m.templates) - len(m.Spots)
+		own := len(m.templates)
+		for _, s := range m.Spots {
+			if s.template != nil {
+				own--
+			}
+		}
 		for _, t := range m.templates[:own] {
 			text = appendWords(text, "template", t.Name())
 		}
 		for _, s := range m.Spots {
-			text = appendWords(text, "spot", s.template.Name(), idText(s.ID), s.fingerprint)
+			name := "record"
+			if s.template != nil {
+				name = s.template.Name()
+			}
+			text = appendWords(text, "spot", name, idText(s.ID), s.fingerprint)
 		}
 		if len(m.sites) == 0 {
 			continue // sorting nothing costs as much as the rest

@@ -2,12 +2,15 @@ package instrument
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"maps"
 	"reflect"
 	"slices"
 	"strings"
 
+	"github.com/sonde-jvm/sonde/agent"
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/weave"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
@@ -19,10 +22,12 @@ type SpotKind uint8
 
 // The kinds of spots.
 const (
-	Watches SpotKind = iota // measures calls
-	Tags                    // gives a tag of the transaction its value
-	Anchors                 // marks calls as elements of sequences
-	Keeps                   // remembers the value of a tag for the object that the method returns
+	Watches   SpotKind = iota // measures calls
+	Tags                      // gives a tag of the transaction its value
+	Anchors                   // marks calls as elements of sequences
+	Keeps                     // remembers the value of a tag for the object that the method returns
+	Templates                 // runs a template that a user has written
+	Records                   // holds what such a template records under a name; it weaves nothing
 )
 
 // rank orders the spots around a method, outermost first: a watch sees the tags that are
@@ -31,10 +36,12 @@ func (k SpotKind) rank() int {
 	switch k {
 	case Tags, Keeps:
 		return 0
-	case Watches:
+	case Templates: // it may set tags, and its time is not that of the method
 		return 1
+	case Watches:
+		return 2
 	}
-	return 2
+	return 3
 }
 
 // A Form is the template that watches a method.
@@ -77,7 +84,63 @@ type Spot struct {
 	Tag                  int    // Tags: the number of the tag
 	Groups               uint16 // Watches: the tags by which results are grouped
 	Context              uint8  // Watches: how many callers results are grouped by
+	User                 *User  // Templates: the template
 }
+
+// A User is a template that a user has written.
+type User struct {
+	*weave.UserTemplate
+	Tags    []int32 // the numbers of the tags that it sets, by record
+	class   []byte
+	method  string
+	options weave.UserOptions
+}
+
+// NewUser compiles the class file of a user's template. The file is for messages.
+func NewUser(class []byte, method, file string, isTrusted bool) (*User, error) {
+	u := &User{class: class, method: method, options: weave.UserOptions{File: file, Trusted: isTrusted, Hooks: RecordsClass()}}
+	var err error
+	if u.UserTemplate, err = weave.CompileUser(class, method, u.options); err != nil {
+		return nil, err
+	}
+	u.Tags = make([]int32, len(u.Records))
+	return u, nil
+}
+
+// Hash identifies the template.
+func (u *User) Hash() string {
+	sum := sha256.Sum256(append(fmt.Appendf(nil, "%s %t ", u.method, u.options.Trusted), u.class...))
+	return hex.EncodeToString(sum[:8])
+}
+
+// RecordsClass returns the internal name of the agent's class that templates of users call.
+func RecordsClass() string { return agent.HookClass() + "Record" }
+
+// RecordKey returns the key of the spot that holds a record of a template.
+func RecordKey(template, record string) string { return template + "|record " + record }
+
+// userTemplate returns the template of a spot, with the ids of its records.
+func (w *Weaver) userTemplate(p *Spot) (template *weave.Template, reason string) {
+	compiled := p.User.UserTemplate
+	if w.settings.Beside {
+		options := p.User.options
+		options.Hooks = agent.Beside(options.Hooks)
+		var err error
+		if compiled, err = weave.CompileUser(p.User.class, p.User.method, options); err != nil {
+			return nil, err.Error()
+		}
+	}
+	numbers := slices.Clone(p.User.Tags)
+	for i, record := range p.User.Records {
+		if record.Kind != weave.Tag {
+			numbers[i] = int32(w.SpotID(Spot{MethodRef: p.MethodRef, Key: RecordKey(p.Key, record.Name)}))
+		}
+	}
+	return compiled.Recording(numbers), ""
+}
+
+// Measures reports whether there are results of a spot.
+func (p *Spot) Measures() bool { return p.Kind == Watches || p.Kind == Templates || p.Kind == Records }
 
 // PlainKey is the key of a spot that measures all calls of a method.
 const PlainKey = "probe"
@@ -102,7 +165,11 @@ func (p *Spot) codeAt(number int) weave.Lowered {
 	return nil
 }
 
+// hasCode reports whether a spot has more code than its template, because of which a method may be impossible to weave.
 func (p *Spot) hasCode() bool {
+	if p.Kind == Templates || p.Kind == Records {
+		return true
+	}
 	return slices.ContainsFunc(p.Code, func(c weave.Lowered) bool { return c != nil })
 }
 
@@ -145,7 +212,7 @@ type PlacedSpot struct {
 func (p *PlacedSpot) IsSwitched() bool { return p.isSwitched }
 
 // IsActive reports whether the spot can have a hook.
-func (p *PlacedSpot) IsActive() bool { return p.template != nil }
+func (p *PlacedSpot) IsActive() bool { return p.template != nil || p.Kind == Records && p.reason == "" }
 
 // isSame reports whether another spot with the same key weaves the same code.
 func (p *PlacedSpot) isSame(other *Spot) bool {
@@ -177,6 +244,10 @@ func (w *Weaver) Place(p *Spot) (placed *PlacedSpot, isNew bool) {
 		placed.template, placed.reason = w.bind(p, placed.ID)
 		placed.isPure = !callsMethods(p.Code)
 		placed.fingerprint = w.fingerprint(p.Code)
+		if p.Kind == Templates {
+			placed.isPure = p.User.IsPure
+			placed.fingerprint = fmt.Sprint(p.User.Hash(), p.User.Tags) // the ids of records follow from the spot
+		}
 	}
 	if _, err := arena.WatchTable([]arena.WatchEntry{placed.Entry()}); err != nil {
 		placed.template, placed.reason = nil, err.Error() // no table can hold it
@@ -214,6 +285,15 @@ func (t *templates) of(p *Spot, isLive bool) (template *weave.Template, codes in
 // bind returns the template of a spot with its id and code, or the reason why its code
 // cannot be bound.
 func (w *Weaver) bind(p *Spot, id uint32) (template *weave.Template, reason string) {
+	switch p.Kind {
+	case Records:
+		return nil, ""
+	case Templates:
+		if template, reason = w.userTemplate(p); template == nil {
+			return nil, reason
+		}
+		return template.As(int32(id)), ""
+	}
 	template, codes := w.templates.of(p, w.settings.Live)
 	var all [codeLength]weave.Lowered
 	for i, code := range p.Code {
@@ -260,12 +340,14 @@ func callsMethods(codes []weave.Lowered) bool {
 //	Anchors   below | first<<32     direct            -
 //	Tags      number                -                 -
 //	Keeps     -                     -                 -
+//	Templates as Watches
+//	Records   number of an event's  -                 groups
 //
-// Spots other than Watches are always on, unless they are switched by id.
+// Spots other than Watches, Templates and Records are always on, unless they are switched by id.
 func (p *PlacedSpot) Entry() arena.WatchEntry {
 	e := arena.WatchEntry{Probe: arena.Probe{ID: p.ID, Flags: p.Flags, Period: p.Period}}
 	switch p.Kind {
-	case Watches:
+	case Watches, Templates:
 		e.Words[0] = uint64(p.Below) | uint64(p.Direct)<<32
 		e.Words[1] = p.idle() | uint64(p.Outside)<<arena.MostPositions
 		e.Words[2] = uint64(p.Groups) | uint64(p.Context)<<32
@@ -284,6 +366,8 @@ func (p *PlacedSpot) Entry() arena.WatchEntry {
 		e.Words[0] = uint64(p.Tag)
 	case Keeps:
 		e.Flags |= arena.On
+	case Records:
+		e.Words[0], e.Words[2] = uint64(p.Tag), uint64(p.Groups)
 	}
 	return e
 }

@@ -98,7 +98,7 @@ func (l *Loader) LoadUser(ctx context.Context, spec string, isTrusted bool) (*Us
 
 // CompileUser compiles the class file of a user's template, whose code calls the hooks of the agent.
 func CompileUser(class []byte, method, file string, isTrusted bool) (*weave.UserTemplate, error) {
-	return weave.CompileUser(class, method, weave.UserOptions{File: file, Trusted: isTrusted, Hooks: agent.HookClass() + "Record"})
+	return weave.CompileUser(class, method, weave.UserOptions{File: file, Trusted: isTrusted, Hooks: agent.HookClass() + "Record"}) // instrument.RecordsClass
 }
 
 // sourceOf returns the name of the source that a class file was compiled from, or else that of the class file.

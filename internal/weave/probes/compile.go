@@ -399,8 +399,35 @@ func (p *Plan) addProbe(m universe.Method, probe *Probe) (made []*Spot) {
 			return nil
 		}
 		made = append(made, s)
+		if probe.user != nil {
+			made = append(made, userSpots(s)...)
+		}
 	}
 	p.sum(&probe.namer).take(m)
+	return made
+}
+
+// userSpots returns the spots of a user's template in the method of a watch: the template, what it records, and
+// for each tag that it sets a spot that restores it.
+func userSpots(watch *Spot) (made []*Spot) {
+	probe := watch.Probe
+	add := func(s instrument.Spot, record weave.Record) {
+		s.MethodRef, s.Flags = watch.MethodRef, arena.On
+		made = append(made, &Spot{Spot: s, Method: watch.Method, Probe: probe, sequence: watch.sequence, record: record})
+	}
+	key := "template " + probe.user.Hash() + "|" + watch.Key
+	add(instrument.Spot{Key: key, Kind: instrument.Templates, Below: watch.Below, Direct: watch.Direct, Outside: watch.Outside, User: probe.user}, weave.Record{})
+	for i, record := range probe.user.Records {
+		number := probe.user.Tags[i]
+		switch record.Kind {
+		case weave.Tag:
+			add(instrument.Spot{Key: "tag|" + record.Name + "|template", Kind: instrument.Tags, Tag: int(number)}, record)
+		case weave.Event:
+			add(instrument.Spot{Key: instrument.RecordKey(key, record.Name), Kind: instrument.Records, Tag: int(number), Groups: probe.groups | 1<<number}, record)
+		default:
+			add(instrument.Spot{Key: instrument.RecordKey(key, record.Name), Kind: instrument.Records, Groups: probe.groups}, record)
+		}
+	}
 	return made
 }
 

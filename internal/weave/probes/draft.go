@@ -75,7 +75,7 @@ func NewDraft(r DraftRequest) (*Draft, error) {
 	for _, name := range slices.Sorted(maps.Keys(p.Spots)) {
 		s := p.Spots[name]
 		spots = append(spots, s.Spot)
-		if s.Kind == instrument.Watches {
+		if s.Measures() {
 			id := r.Weaver.SpotID(s.Spot)
 			d.Spots[id] = s.Describe(id)
 		}

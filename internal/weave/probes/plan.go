@@ -11,6 +11,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/classes/universe"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
+	"github.com/sonde-jvm/sonde/internal/weave"
 	"github.com/sonde-jvm/sonde/internal/weave/condition"
 	"github.com/sonde-jvm/sonde/internal/weave/instrument"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
@@ -45,13 +46,15 @@ type Spot struct {
 	captures    []CaptureName
 	depends     []condition.Depends
 	conditional bool
-	Off         string // why it was switched off; "" while it is on
+	record      weave.Record // of a user's template; its name is empty for others
+	Off         string       // why it was switched off; "" while it is on
 }
 
 // hasContext reports whether there is a context that tasks could take to other threads.
 func (p *Plan) hasContext() bool {
 	for _, s := range p.Spots {
-		if s.Kind != instrument.Watches || s.Flags&arena.Traced != 0 {
+		isUsers := s.Kind == instrument.Templates || s.Kind == instrument.Records
+		if s.Kind != instrument.Watches && !isUsers || s.Flags&arena.Traced != 0 {
 			return true
 		}
 	}
@@ -231,6 +234,14 @@ func (s *Spot) Describe(id uint32) SpotName {
 	if s.sequence != nil {
 		n.Sequence = s.sequence.String()
 	}
+	switch s.Kind {
+	case instrument.Templates:
+		n.Template = true
+	case instrument.Records:
+		if n.Record = s.record; s.record.Kind == weave.Event {
+			n.GroupBy = append(slices.Clone(n.GroupBy), s.record.Name)
+		}
+	}
 	return n
 }
 
@@ -335,8 +346,10 @@ type SpotName struct {
 	// Conditional says that the spot acts only in a context or on a condition.
 	Conditional bool
 	Captures    []CaptureName
-	Grouped     bool     // its results have labels
-	GroupBy     []string // names of the tags in the labels
+	Template    bool         // it is a template of the user, whose failures are undecided calls
+	Record      weave.Record // what a template of the user records; the name is empty for other spots
+	Grouped     bool         // its results have labels
+	GroupBy     []string     // names of the tags in the labels
 }
 
 // A CaptureName is an expression whose value is captured. Its index contains ExitCapture

@@ -12,6 +12,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/spec/expr"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
+	"github.com/sonde-jvm/sonde/internal/weave"
 	"github.com/sonde-jvm/sonde/internal/weave/instrument"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
@@ -63,6 +64,7 @@ type Probe struct {
 	captures    []capture
 	groups      uint16
 	form        instrument.Form
+	user        *instrument.User // nil without a template of the user
 }
 
 // A capture is an expression whose value is recorded with a call.
@@ -89,11 +91,19 @@ func NewRequest(set *probeset.Set, known map[string]int32) (*Request, error) {
 	if err := r.readTags(known); err != nil {
 		return nil, err
 	}
+	users := make([]*instrument.User, len(set.Probes))
+	for i := range set.Probes {
+		var err error
+		if users[i], err = r.readTemplate(set.Probes[i].Own, known); err != nil {
+			return nil, err
+		}
+	}
 	for i := range set.Probes {
 		p, err := r.readProbe(set.Probes[i])
 		if err != nil {
 			return nil, fmt.Errorf("probe %s: %w", set.Probes[i].Name, err)
 		}
+		p.user = users[i]
 		r.Probes = append(r.Probes, p)
 	}
 	r.gatherPatterns()
@@ -108,13 +118,10 @@ func (r *Request) readTags(known map[string]int32) error {
 		case tag.As == probeset.AsTrace:
 			number = arena.TraceTag
 		case !is:
-			if number, is = known[tag.Name]; !is {
-				number = nextNumber(known, r.Numbers)
+			var err error
+			if number, err = r.number(tag.Name, known); err != nil {
+				return err
 			}
-			if number >= arena.MostTags {
-				return fmt.Errorf("tag %s: the limit of %d tags is reached: leave some out, or end this Sonde and start it again", tag.Name, arena.MostTags)
-			}
-			r.Numbers[tag.Name] = number
 		}
 		t.number, t.what, t.isOptional = number, "tag "+tag.Name, tag.Optional || r.Set.Optional
 		var err error
@@ -124,6 +131,45 @@ func (r *Request) readTags(known map[string]int32) error {
 		r.tags = append(r.tags, t)
 	}
 	return nil
+}
+
+// number returns the number of a tag, which it gets if it has none.
+func (r *Request) number(tag string, known map[string]int32) (int32, error) {
+	number, is := r.Numbers[tag]
+	if is {
+		return number, nil
+	}
+	if number, is = known[tag]; !is {
+		number = nextNumber(known, r.Numbers)
+	}
+	if number >= arena.MostTags {
+		return 0, fmt.Errorf("tag %s: the limit of %d tags is reached: leave some out, or end this Sonde and start it again", tag, arena.MostTags)
+	}
+	r.Numbers[tag] = number
+	return number, nil
+}
+
+// readTemplate compiles a user's template. Its tags get numbers, and so do its events, whose texts are values of tags.
+func (r *Request) readTemplate(own *probeset.OwnTemplate, known map[string]int32) (*instrument.User, error) {
+	if own == nil {
+		return nil, nil
+	}
+	if len(own.Class) == 0 {
+		return nil, fmt.Errorf("template %s is not compiled: use sonde apply, which compiles it", own.File)
+	}
+	user, err := instrument.NewUser(own.Class, own.Method(), own.Source(), own.Trusted)
+	if err != nil {
+		return nil, err
+	}
+	for i, record := range user.Records {
+		if record.Kind != weave.Tag && record.Kind != weave.Event {
+			continue
+		}
+		if user.Tags[i], err = r.number(record.Name, known); err != nil {
+			return nil, err
+		}
+	}
+	return user, nil
 }
 
 // nextNumber returns a number that no tag has had, since old results may still use theirs.
@@ -157,7 +203,11 @@ func (r *Request) readProbe(stated probeset.Probe) (*Probe, error) {
 		return nil, err
 	}
 	for _, name := range stated.GroupBy {
-		p.groups |= 1 << r.Numbers[name]
+		number, is := r.Numbers[name]
+		if !is {
+			return nil, fmt.Errorf("group-by: there is no tag %q: define it under tags, or set it in a template", name)
+		}
+		p.groups |= 1 << number
 	}
 	switch {
 	case len(p.captures) > 0 || stated.Template == probeset.CaptureTemplate:

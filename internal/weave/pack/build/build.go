@@ -236,7 +236,10 @@ func packable(set *probeset.Set) (lowered *probeset.Set, dropped []string) {
 		if p.Level > probeset.Time {
 			dropped = append(dropped, fmt.Sprintf("in a pack, probe %s has level time, not %v, which needs a Sonde that reads calls while the program runs", p.Name, p.Level))
 		}
-		p.Level, p.Captures = min(p.Level, probeset.Time), nil
+		if p.Own != nil {
+			dropped = append(dropped, fmt.Sprintf("in a pack, probe %s has no template %s, whose records only a running Sonde reads", p.Name, p.Own.File))
+		}
+		p.Level, p.Captures, p.Own = min(p.Level, probeset.Time), nil, nil
 	}
 	return lowered, dropped
 }
