@@ -182,17 +182,18 @@ type drillRun struct {
 
 // A descent is how far a search has come from the method to the cause.
 type descent struct {
-	trees  map[uint32]*drill.Tree // by root
-	calls  map[uint32]*rootCalls
-	tree   *drill.Tree // of the root that is searched; nil before it is chosen
-	root   *rootCalls  // likewise
-	level  time.Time   // when collecting began
-	opened map[classfile.MethodRef]bool
-	path   []uint32 // hooks of the methods that were chosen, and whose callees have hooks
-	onPath []uint32 // those and the methods below that were chosen last
-	levels []drill.Level
-	cause  *drill.Cause
-	isWait bool // the search has followed a wait to another thread
+	trees    map[uint32]*drill.Tree // by root
+	calls    map[uint32]*rootCalls
+	tree     *drill.Tree // of the root that is searched; nil before it is chosen
+	root     *rootCalls  // likewise
+	level    time.Time   // when collecting began
+	opened   map[classfile.MethodRef]bool
+	reopened map[classfile.MethodRef]bool // because samples have shown more
+	path     []uint32                     // hooks of the methods that were chosen, and whose callees have hooks
+	onPath   []uint32                     // those and the methods below that were chosen last
+	levels   []drill.Level
+	cause    *drill.Cause
+	isWait   bool // the search has followed a wait to another thread
 }
 
 // comparedValues are values of calls, which slow ones may have in common.
@@ -221,7 +222,7 @@ func (c *drillCommand) run(ctx context.Context) error {
 	defer ignoreBrokenPipe()()
 	r := &drillRun{
 		drillCommand: c, liveSession: liveSession{target: &c.targetFlags, screen: newScreen(c.streams), isTraced: true},
-		descent:        descent{trees: map[uint32]*drill.Tree{}, calls: map[uint32]*rootCalls{}, opened: map[classfile.MethodRef]bool{}},
+		descent:        descent{trees: map[uint32]*drill.Tree{}, calls: map[uint32]*rootCalls{}, opened: map[classfile.MethodRef]bool{}, reopened: map[classfile.MethodRef]bool{}},
 		comparedValues: comparedValues{values: map[string]string{}},
 	}
 	if len(c.patterns) == 0 {
@@ -392,7 +393,7 @@ func (r *drillRun) search(ctx context.Context) ending {
 			return ended
 		}
 		again := r.tree.Choose(r.path, r.isOpen, r.isWait)
-		if again.Open == nil && again.Last() == choice.Last() {
+		if again.Open == nil && again.Last() == choice.Last() && !r.reopen(again) {
 			r.explain(ctx, again)
 			return endedCause
 		} // by now there are more calls, and they show another way
@@ -421,7 +422,7 @@ func (r *drillRun) isExplained(choice drill.Choice) bool {
 		return true
 	}
 	n := 0
-	states := r.evidence.States(choice.Path)
+	states := r.evidence.States(choice)
 	for _, s := range states {
 		n += s.Samples
 	}
@@ -468,7 +469,19 @@ func (d *descent) slowestRoot() (chosen uint32) {
 // isOpen reports whether the callees of a method have hooks.
 func (r *drillRun) isOpen(n *drill.Node) bool {
 	m, is := r.applied.MethodOf(n.Spot)
-	return !is || r.opened[m] || r.applied.IsOpen(m)
+	return !is || r.opened[m] || !r.reopened[m] && r.applied.IsOpen(m)
+}
+
+// reopen reports whether samples show own methods without hooks below the last method of a path: they are called by ways that
+// the bytecode does not show. Then its callees get hooks once more, with these.
+func (r *drillRun) reopen(choice drill.Choice) bool {
+	last, _ := r.applied.MethodOf(choice.Last().Spot)
+	isOwn := func(m classfile.MethodRef) bool { return r.applied.Own().Has(m.Class) }
+	if choice.Stop != drill.OwnTime || r.reopened[last] || !slices.ContainsFunc(r.evidence.OnTheWay(choice), isOwn) {
+		return false
+	}
+	r.reopened[last], r.opened[last] = true, false
+	return true
 }
 
 // descend puts hooks into what a method calls, and waits until the program has settled. It returns how many are new.
@@ -476,7 +489,7 @@ func (r *drillRun) descend(ctx context.Context, choice drill.Choice) (woven int,
 	last, _ := r.applied.MethodOf(choice.Open.Spot)
 	r.opened[last], r.path = true, choice.Spots()
 	path := r.applied.MethodsOf(r.path)
-	seen := r.evidence.OnTheWay(choice.Path)
+	seen := r.evidence.OnTheWay(choice)
 	open, ahead := append([]classfile.MethodRef{last}, seen...), drillAhead
 	if len(seen) > 0 {
 		ahead = 1
@@ -559,7 +572,7 @@ func (r *drillRun) settleAgain(ctx context.Context) {
 	_ = r.rings.TakeNow() // they began before
 	r.pollSamples(ctx)
 	r.evidence.Forget()
-	r.tree = drill.NewTree(r.slowerThan)
+	r.tree = r.tree.Again()
 }
 
 // collect takes in calls until there are enough, or the search ends.
@@ -769,7 +782,7 @@ func (r *drillRun) finish(ctx context.Context, ended ending) error {
 	case r.tree.Slow > 0:
 		choice := r.tree.Choose(r.path, r.isOpen, r.isWait)
 		r.keepLevels(choice)
-		r.cause = r.tree.Explain(choice, r.evidence.States(choice.Path), r.evidence.Paused(r.pauses))
+		r.cause = r.tree.Explain(choice, r.evidence.States(choice), r.evidence.Paused(r.pauses))
 	default: // its callees have got hooks, and no call was slow since then
 		r.cause = drill.NotFound(r.levels[len(r.levels)-1])
 	}

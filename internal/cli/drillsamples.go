@@ -103,7 +103,7 @@ func (r *drillRun) pollSamples(ctx context.Context) {
 // explain names the cause at the end of a path. If that is a wait, thread dumps show for what, and which thread has it.
 func (r *drillRun) explain(ctx context.Context, choice drill.Choice) {
 	r.keepLevels(choice)
-	r.cause = r.tree.Explain(choice, r.evidence.States(choice.Path), r.evidence.Paused(r.pauses))
+	r.cause = r.tree.Explain(choice, r.evidence.States(choice), r.evidence.Paused(r.pauses))
 	last, _ := r.applied.MethodOf(choice.Last().Spot)
 	r.findLock(ctx, r.cause, last)
 }

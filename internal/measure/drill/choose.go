@@ -1,6 +1,7 @@
 package drill
 
 import (
+	"maps"
 	"slices"
 	"time"
 )
@@ -8,6 +9,8 @@ import (
 const (
 	// leastPart is the part of a method's excess that a callee must account for, to be the next method.
 	leastPart = 0.3
+	// moreInAll is how many times the largest excess of a callee a method must have that several callees call, to be the next one.
+	moreInAll = 1.5
 	// mostOfIt is the part of an excess from which on something accounts for most of it.
 	mostOfIt = 0.5
 	// Calls of the root with which slow and normal ones are compared: enough of them, or few after Patience.
@@ -53,6 +56,16 @@ type Choice struct {
 	Path []*Node // from the root on
 	Stop Stop
 	Open *Node // its callees should get hooks next; nil if the search ends
+
+	tree *Tree
+}
+
+// dissolved returns the hooks of methods that count as a part of their callers.
+func (c Choice) dissolved() map[uint32]bool {
+	if c.tree == nil {
+		return nil
+	}
+	return c.tree.dissolved
 }
 
 // Last returns the last method of the path.
@@ -63,7 +76,7 @@ func (c Choice) Last() *Node { return c.Path[len(c.Path)-1] }
 // isOpen reports whether the callees of a method have hooks, as far as they can. If the last method
 // waits for others, tasks on other threads that have the excess are followed.
 func (t *Tree) Choose(before []uint32, isOpen func(*Node) bool, waits bool) Choice {
-	choice := Choice{Path: []*Node{t.Root}}
+	choice := Choice{Path: []*Node{t.Root}, tree: t}
 	for _, spot := range before[min(1, len(before)):] {
 		next := called(choice.Path, spot)
 		if next == nil || t.Time(next).Excess() < leastPart/2*t.Time(choice.Last()).Excess() {
@@ -78,6 +91,7 @@ func (t *Tree) Choose(before []uint32, isOpen func(*Node) bool, waits bool) Choi
 			choice.Open = n
 			return choice
 		}
+		t.dissolveBelow(choice.Path)
 		next := t.next(n)
 		if next == nil {
 			break
@@ -107,6 +121,58 @@ func called(path []*Node, spot uint32) *Node {
 		}
 	}
 	return nil
+}
+
+// dissolveBelow looks for a method that several callees of the last method of a path call, directly or not, and that has most of
+// the excess, if none of the callees has: for example one that all handlers of requests call. The methods between then count as
+// a part of the last one.
+func (t *Tree) dissolveBelow(path []*Node) {
+	n := path[len(path)-1]
+	callees := t.callees(n)
+	if len(callees) == 0 {
+		return
+	}
+	first, all := t.Time(callees[0]).Excess(), t.Time(n).Excess()
+	if first >= mostOfIt*all {
+		return
+	}
+	sums := make(map[uint32]*Node)
+	above := make(map[uint32]map[uint32]bool) // for each method the hooks between n and it
+	var walk func(from *Node, between []uint32)
+	walk = func(from *Node, between []uint32) {
+		for _, c := range from.Children {
+			if c.Handed || slices.Contains(between, c.Spot) || len(between) == MostLevels {
+				continue // an inner call of a recursion is a part of the outer one
+			}
+			if sums[c.Spot] == nil {
+				sums[c.Spot], above[c.Spot] = &Node{Spot: c.Spot}, make(map[uint32]bool)
+			}
+			sums[c.Spot].Slow.merge(c.Slow)
+			sums[c.Spot].Normal.merge(c.Normal)
+			for _, spot := range between {
+				above[c.Spot][spot] = true
+			}
+			walk(c, append(slices.Clip(between), c.Spot))
+		}
+	}
+	walk(n, nil)
+	var most *Node
+	for _, spot := range slices.Sorted(maps.Keys(sums)) {
+		if s := sums[spot]; most == nil || t.Time(s).Excess() > t.Time(most).Excess() {
+			most = s
+		}
+	}
+	between := above[most.Spot]
+	isOnPath := slices.ContainsFunc(path, func(n *Node) bool { return between[n.Spot] }) // a recursion
+	if excess := t.Time(most).Excess(); excess < mostOfIt*all || excess < moreInAll*first || isOnPath {
+		return
+	}
+	t.dissolved = maps.Clone(t.dissolved)
+	if t.dissolved == nil {
+		t.dissolved = make(map[uint32]bool)
+	}
+	maps.Copy(t.dissolved, between)
+	t.Root.dissolve(t.dissolved)
 }
 
 // next returns the callee that has a large part of a method's excess, and more than its own time.

@@ -83,6 +83,14 @@ func TestChoose(t *testing.T) {
 	async := func() *trace.Transaction {
 		return transaction(call(web, ms, call(load, 50*ms)), call(mail, ms, call(bank, 48*ms)))
 	}
+	turn := 0
+	ways := func() *trace.Transaction { // three callees, of which each call has one, call the same method; so does the root at times
+		turn++
+		if turn%4 == 3 {
+			return transaction(call(web, ms, call(bank, 50*ms)))
+		}
+		return transaction(call(web, ms, call([]uint32{load, pay, mail}[turn%4], ms, call(bank, 50*ms))))
+	}
 	tests := map[string]struct {
 		slow   func() *trace.Transaction
 		closed []uint32 // methods whose callees have no hooks
@@ -100,6 +108,8 @@ func TestChoose(t *testing.T) {
 		"callees without hooks":                  {slow: slowIn(ms, ms, 50*ms, ms), closed: []uint32{pay}, path: "handle pay", open: "pay"},
 		"root without hooks below":               {slow: slowIn(50*ms, ms, ms, ms), closed: []uint32{web}, path: "handle", open: "handle"},
 		"spread":                                 {slow: spread, path: "handle", stop: Spread},
+		"what several callees call":              {slow: ways, path: "handle bank", stop: OwnTime},
+		"along such a path":                      {slow: ways, before: []uint32{web, bank}, path: "handle bank", stop: OwnTime},
 		"along the path before":                  {slow: slowIn(40*ms, ms, ms, 50*ms), before: []uint32{99, pay}, path: "handle pay bank", stop: OwnTime},
 		"the path before has nothing any more":   {slow: slowIn(ms, 50*ms, ms, ms), before: []uint32{web, pay}, path: "handle", stop: Changed},
 		"the path before is not called any more": {slow: slowIn(ms, 50*ms, ms, ms), before: []uint32{web, mail}, path: "handle", stop: Changed},

@@ -19,7 +19,8 @@ type Tree struct {
 	Root         *Node // nil before the first call
 	Slow, Normal int   // calls of the method
 
-	goal time.Duration
+	goal      time.Duration
+	dissolved map[uint32]bool // hooks of methods that count as a part of their callers
 }
 
 // A Node is a method in one calling context below the root.
@@ -44,6 +45,9 @@ type Sums struct {
 // NewTree returns a tree for calls whose time should not be longer than the goal.
 func NewTree(goal time.Duration) *Tree { return &Tree{goal: goal} }
 
+// Again returns a tree without calls, for the same search.
+func (t *Tree) Again() *Tree { return &Tree{goal: t.goal, dissolved: t.dissolved} }
+
 // IsSlow reports whether a transaction took longer than the goal.
 func (t *Tree) IsSlow(tx *trace.Transaction) bool { return tx.Duration > t.goal }
 
@@ -61,7 +65,7 @@ func (t *Tree) Add(tx *trace.Transaction) {
 	if t.Root == nil {
 		t.Root = &Node{}
 	}
-	a := adder{isSlow: isSlow}
+	a := adder{isSlow: isSlow, dissolved: t.dissolved}
 	t.Root.name(tx.Root)
 	a.call(t.Root, tx.Root)
 	for _, part := range tx.Parts {
@@ -76,8 +80,9 @@ func (t *Tree) Add(tx *trace.Transaction) {
 
 // An adder adds one transaction.
 type adder struct {
-	isSlow bool
-	met    []*Sums
+	isSlow    bool
+	dissolved map[uint32]bool
+	met       []*Sums
 }
 
 func (a *adder) add(n *Node, calls uint64, total, self time.Duration) {
@@ -99,19 +104,33 @@ func (a *adder) add(n *Node, calls uint64, total, self time.Duration) {
 func (a *adder) call(n *Node, c *trace.Call) {
 	n.name(c)
 	a.add(n, 1, c.Duration, c.Self)
-	for _, child := range c.Children {
-		a.call(n.child(child.Spot, child.Handed), child)
-	}
-	for _, f := range c.Folded {
-		a.folded(n.child(f.Spot, false), f)
-	}
+	a.callees(n, c)
 }
 
-func (a *adder) folded(n *Node, f *trace.Folded) {
-	n.Class, n.Method, n.Descriptor = f.Class, f.Method, f.Descriptor
-	a.add(n, f.Calls, f.Duration, f.Self)
-	for _, child := range f.Children {
-		a.folded(n.child(child.Spot, false), child)
+// callees adds what a call calls to a node.
+func (a *adder) callees(n *Node, c *trace.Call) {
+	for _, child := range c.Children {
+		if a.dissolved[child.Spot] && !child.Handed {
+			a.add(n, 0, 0, child.Self)
+			a.callees(n, child)
+			continue
+		}
+		a.call(n.child(child.Spot, child.Handed), child)
+	}
+	a.folded(n, c.Folded)
+}
+
+func (a *adder) folded(n *Node, all []*trace.Folded) {
+	for _, f := range all {
+		at := n
+		if a.dissolved[f.Spot] {
+			a.add(n, 0, 0, f.Self)
+		} else {
+			at = n.child(f.Spot, false)
+			at.Class, at.Method, at.Descriptor = f.Class, f.Method, f.Descriptor
+			a.add(at, f.Calls, f.Duration, f.Self)
+		}
+		a.folded(at, f.Children)
 	}
 }
 
@@ -129,6 +148,52 @@ func (n *Node) child(spot uint32, isHanded bool) *Node {
 	c := &Node{Spot: spot, Handed: isHanded, Parent: n}
 	n.Children = append(n.Children, c)
 	return c
+}
+
+// dissolve makes methods a part of their callers.
+func (n *Node) dissolve(spots map[uint32]bool) {
+	before := n.Children
+	n.Children = nil
+	for _, c := range before {
+		c.dissolve(spots)
+		if !spots[c.Spot] || c.Handed {
+			n.adopt(c)
+			continue
+		}
+		n.Slow.Self += c.Slow.Self
+		n.Normal.Self += c.Normal.Self
+		n.Slow.selfSquared += c.Slow.selfSquared
+		n.Normal.selfSquared += c.Normal.selfSquared
+		for _, child := range c.Children {
+			n.adopt(child)
+		}
+	}
+}
+
+// adopt makes a node a child, or adds it to the child of the same method.
+func (n *Node) adopt(other *Node) {
+	at := slices.IndexFunc(n.Children, func(c *Node) bool { return c.Spot == other.Spot && c.Handed == other.Handed })
+	if at < 0 {
+		other.Parent = n
+		n.Children = append(n.Children, other)
+		return
+	}
+	same := n.Children[at]
+	same.Slow.merge(other.Slow)
+	same.Normal.merge(other.Normal)
+	for _, c := range other.Children {
+		same.adopt(c)
+	}
+}
+
+// merge adds the sums of another node of the same method. That a call of the root has both is rare: it would make the sum of
+// the squares too small.
+func (s *Sums) merge(other Sums) {
+	s.Calls += other.Calls
+	s.Time += other.Time
+	s.Self += other.Self
+	s.timeSquared += other.timeSquared
+	s.selfSquared += other.selfSquared
 }
 
 // Name returns class and method.

@@ -100,8 +100,8 @@ func (e *Evidence) Paused(p Pauses) time.Duration {
 
 // inside yields the samples that were taken in the own time of the last method of a path, with the Java frames inside the
 // method, the innermost first. Those of hooks do not count.
-func (e *Evidence) inside(path []*Node) iter.Seq2[jfr.Sample, []jfr.Frame] {
-	last, own := path[len(path)-1], e.ownTime(path)
+func (e *Evidence) inside(c Choice) iter.Seq2[jfr.Sample, []jfr.Frame] {
+	last, own := c.Last(), e.ownTime(c)
 	return func(yield func(jfr.Sample, []jfr.Frame) bool) {
 		for _, s := range e.samples {
 			at := slices.IndexFunc(s.Stack.Frames, func(f jfr.Frame) bool { return f.IsJava() && isMethod(f.Method, last) })
@@ -124,9 +124,9 @@ const (
 
 // OnTheWay returns the methods that samples of slow calls show below the last method of a path, as far as they are not
 // rare, callers before callees. Their callees can get hooks at once.
-func (e *Evidence) OnTheWay(path []*Node) (methods []classfile.MethodRef) {
+func (e *Evidence) OnTheWay(c Choice) (methods []classfile.MethodRef) {
 	seen, depths, n := make(map[classfile.MethodRef]int), make(map[classfile.MethodRef]int), 0
-	for _, frames := range e.inside(path) {
+	for _, frames := range e.inside(c) {
 		n++
 		met := make(map[classfile.MethodRef]bool)
 		for i, f := range frames {
@@ -148,7 +148,7 @@ func (e *Evidence) OnTheWay(path []*Node) (methods []classfile.MethodRef) {
 }
 
 // States returns what threads did in the own time of the last method of a path, the most frequent first.
-func (e *Evidence) States(path []*Node) []State { return statesOf(e.inside(path)) }
+func (e *Evidence) States(c Choice) []State { return statesOf(e.inside(c)) }
 
 // statesOf returns what threads did by samples with the Java frames inside a method, the innermost first.
 func statesOf(inside iter.Seq2[jfr.Sample, []jfr.Frame]) []State {
@@ -228,10 +228,10 @@ func isMethod(m *jfr.Method, n *Node) bool {
 // ownTime holds the periods of slow calls: those of each thread by their start, and under 0 those of all.
 type ownTime map[uint64][]period
 
-func (e *Evidence) ownTime(path []*Node) ownTime {
+func (e *Evidence) ownTime(c Choice) ownTime {
 	own := make(ownTime)
 	for _, tx := range e.slow {
-		for _, p := range ownPeriods(tx, spots(path)) {
+		for _, p := range ownPeriods(tx, c.Spots(), c.dissolved()) {
 			own[p.thread] = append(own[p.thread], p)
 			if p.thread != 0 {
 				own[0] = append(own[0], p)
@@ -260,8 +260,8 @@ func (o ownTime) has(s jfr.Sample) bool {
 	return after > 0 && isIn(periods[after-1])
 }
 
-// ownPeriods returns when a transaction was in the last method of a path itself.
-func ownPeriods(tx *trace.Transaction, path []uint32) (periods []period) {
+// ownPeriods returns when a transaction was in the last method of a path itself, or in dissolved methods that it called.
+func ownPeriods(tx *trace.Transaction, path []uint32, dissolved map[uint32]bool) (periods []period) {
 	var walk func(c *trace.Call, rest []uint32)
 	walk = func(c *trace.Call, rest []uint32) {
 		if len(rest) == 0 {
@@ -271,14 +271,14 @@ func ownPeriods(tx *trace.Transaction, path []uint32) (periods []period) {
 					periods = append(periods, period{c.Thread.ID, tx.Begin.Add(at), tx.Begin.Add(to)})
 				}
 			}
-			for _, child := range c.Children {
+			for child := range callees(c, dissolved) {
 				add(child.Start)
 				at = max(at, child.Start+child.Measured)
 			}
 			add(c.Start + c.Measured)
 			return
 		}
-		for _, child := range c.Children {
+		for child := range callees(c, dissolved) {
 			if child.Spot == rest[0] {
 				walk(child, rest[1:])
 			}
@@ -291,6 +291,21 @@ func ownPeriods(tx *trace.Transaction, path []uint32) (periods []period) {
 	}
 	walk(tx.Root, path[1:])
 	return periods
+}
+
+// callees yields what a call calls, and in place of a dissolved method what that calls.
+func callees(c *trace.Call, dissolved map[uint32]bool) iter.Seq[*trace.Call] {
+	return func(yield func(*trace.Call) bool) { yieldCallees(c, dissolved, yield) }
+}
+
+func yieldCallees(c *trace.Call, dissolved map[uint32]bool, yield func(*trace.Call) bool) bool {
+	for _, child := range c.Children {
+		isDissolved := dissolved[child.Spot] && !child.Handed
+		if isDissolved && !yieldCallees(child, dissolved, yield) || !isDissolved && !yield(child) {
+			return false
+		}
+	}
+	return true
 }
 
 // A Pause is a time in which the JVM stopped all threads.

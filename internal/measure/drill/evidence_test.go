@@ -44,7 +44,7 @@ func TestStates(t *testing.T) {
 	}, 10*ms, IsOn([]classfile.MethodRef{{Class: "a/Shop", Name: "handle"}}))
 	tree := treeOf(slow, normal)
 	path := []*Node{tree.Root, tree.Root.Children[0]}
-	states := e.States(path)
+	states := e.States(Choice{Path: path})
 	if len(states) != 2 {
 		t.Fatalf("got %+v, want two states", states)
 	}
@@ -59,21 +59,21 @@ func TestStates(t *testing.T) {
 		t.Errorf("got %s: %q, want %q", cause.Kind, cause.Text, want)
 	}
 	var way []string
-	for _, m := range e.OnTheWay(path[:1]) {
+	for _, m := range e.OnTheWay(Choice{Path: path[:1]}) {
 		way = append(way, m.Name)
 	}
 	if got := strings.Join(way, " "); got != "" {
 		t.Errorf("got %s on the way from handle itself, want nothing: the samples are of a callee with a hook", got)
 	}
 	way = nil
-	for _, m := range e.OnTheWay(path) {
+	for _, m := range e.OnTheWay(Choice{Path: path}) {
 		way = append(way, m.Name)
 	}
 	if got, want := strings.Join(way, " "), "acquire park"; got != want {
 		t.Errorf("got %s on the way from pay, want %s", got, want)
 	}
 	e.Forget()
-	if got := e.States(path); len(got) != 0 {
+	if got := e.States(Choice{Path: path}); len(got) != 0 {
 		t.Errorf("got %+v, want nothing", got)
 	}
 }

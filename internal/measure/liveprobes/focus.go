@@ -65,6 +65,23 @@ func (w *Probes) focusOf(probe *probes.Probe) *focus {
 	return &focus{}
 }
 
+// focused returns the own methods in focus that are not roots. They are looked at although the bytecode may lead to them only
+// through methods that are not in focus.
+func (w *Probes) focused(p *plan, f *focus, roots []classfile.MethodRef) (methods []classfile.MethodRef) {
+	if f == nil {
+		return nil
+	}
+	for _, set := range []map[classfile.MethodRef]bool{f.path, f.open} {
+		for m := range set {
+			if w.isOwn(p, m.Class) && !slices.Contains(roots, m) && !slices.Contains(methods, m) {
+				methods = append(methods, m)
+			}
+		}
+	}
+	slices.SortFunc(methods, classfile.MethodRef.Compare)
+	return methods
+}
+
 // keepUnfocused keeps hooks that are no longer in focus, switched off: removing them would make the JVM discard
 // code. They are removed when no trace has a focus any more.
 func (w *Probes) keepUnfocused(p *plan) {

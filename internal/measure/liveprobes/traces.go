@@ -101,7 +101,7 @@ func (w *Probes) addTraces(p *plan) {
 			p.projects[callgraph.Project(root.Class)] = true
 		}
 		f := w.focusOf(probe)
-		tree := w.mirror().Tree(roots, w.traceLimits(p, f, traceLevels(probe)))
+		tree := w.mirror().Tree(append(roots, w.focused(p, f, roots)...), w.traceLimits(p, f, traceLevels(probe)))
 		w.addTrace(p, probe, tree, isOn)
 		if tasks := w.tasksOf(p, tree); len(tasks) > 0 && traceLevels(probe) > 1 {
 			p.tasks = append(p.tasks, tasks...)
