@@ -122,6 +122,11 @@ bench-undisturbed: setup ## whether results describe programs as they run withou
 	@.ci/setup live jruby
 	$(GO) run ./bench/undisturbed -write
 
+.PHONY: drill
+drill: setup ## whether sonde drill finds the causes of known problems, within a minute and its budget
+	@.ci/setup live
+	$(GO) run ./bench/drill -write
+
 .PHONY: bench-floor
 bench-floor: setup ## how slow H2 becomes if every method has a hook, beside the least that such hooks can do
 	@.ci/setup live

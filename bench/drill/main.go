@@ -82,12 +82,21 @@ type run struct {
 
 func (b *bench) searchAll(ctx context.Context, jdk jvmtest.JDK) error {
 	var failures []error
+	folders := map[*program]string{}
 	for i := range problems {
 		p := &problems[i]
 		if *names != "" && !slices.Contains(strings.Split(*names, ","), p.name) || ctx.Err() != nil {
 			continue
 		}
-		found, err := b.search(ctx, jdk, p)
+		if folders[p.program] == "" {
+			folder, err := p.program.compile(jdk)
+			if err != nil {
+				return err
+			}
+			defer os.RemoveAll(folder)
+			folders[p.program] = folder
+		}
+		found, err := b.search(ctx, jdk, p, folders[p.program])
 		if err != nil {
 			failures = append(failures, fmt.Errorf("%s: %w", p.name, err))
 			fmt.Fprintf(os.Stderr, "%s on %d: %v\n", p.name, jdk.Major, err)
@@ -101,24 +110,28 @@ func (b *bench) searchAll(ctx context.Context, jdk jvmtest.JDK) error {
 }
 
 // search starts a program with a problem, and searches for it.
-func (b *bench) search(ctx context.Context, jdk jvmtest.JDK, p *problem) (*run, error) {
-	program, err := p.program.start(jdk, p)
+func (b *bench) search(ctx context.Context, jdk jvmtest.JDK, p *problem, classes string) (*run, error) {
+	program, err := p.program.start(jdk, classes, p)
 	if err != nil {
 		return nil, err
 	}
-	defer program.Close()
-	load := startLoad(program.address, p)
-	defer load.end()
+	defer program.close()
 	if err := process.Pause(ctx, *warm); err != nil {
 		return nil, err
 	}
-	r := &run{problem: p, jdk: jdk.Major, before: load.take()}
+	r := &run{problem: p, jdk: jdk.Major}
+	if r.before, err = program.take(); err != nil {
+		return nil, err
+	}
 	began := time.Now()
-	out, err := b.run(ctx, "drill", program.PID(), append([]string{"--slower-than", p.slowerThan.String(), "--json"}, p.arguments...)...)
+	out, err := b.run(ctx, "drill", program.pid, append([]string{"--slower-than", p.slowerThan.String(), "--json"}, p.arguments...)...)
 	if err != nil {
 		return nil, err
 	}
-	r.took, r.during = time.Since(began), load.take()
+	r.took = time.Since(began)
+	if r.during, err = program.take(); err != nil {
+		return nil, err
+	}
 	if *keep != "" {
 		if err := os.WriteFile(fmt.Sprintf("%s/%s-%d.json", *keep, p.name, jdk.Major), out, 0o644); err != nil {
 			return nil, err
@@ -127,20 +140,17 @@ func (b *bench) search(ctx context.Context, jdk jvmtest.JDK, p *problem) (*run, 
 	if err := json.Unmarshal(out, &r.found); err != nil {
 		return nil, err
 	}
-	status, err := b.run(ctx, "status", program.PID())
+	status, err := b.run(ctx, "status", program.pid)
 	if err != nil {
 		return nil, err
 	}
 	if !bytes.HasPrefix(status, []byte("Sonde has no hooks and no agent in")) {
 		r.left = string(status)
 	}
-	if r.classes, err = classesOf(ctx, jdk, program.PID(), p.program.own); err != nil {
+	if r.classes, err = classesOf(ctx, jdk, program.pid, p.program.own); err != nil {
 		return nil, err
 	}
-	r.missing = p.missing(&r.found)
-	if failed := load.failed(); failed != nil {
-		return nil, failed
-	}
+	r.missing = p.missing(&r.found, program.remote)
 	return r, nil
 }
 

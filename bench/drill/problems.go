@@ -18,12 +18,13 @@ type problem struct {
 	program        *program
 	slowerThan     time.Duration
 	arguments      []string // further ones of sonde drill
-	options        []string // of java
+	options        []string // of java, or of the clients of H2
 	isRemote       bool     // the program asks a server, which is slow one time in twenty
 	order          func(o *order)
+	request        func() string // of a client, if it sends no orders
 
 	kinds []drill.Kind // that the cause may have
-	named []string     // that the summary must contain; "%remote" is the address of the server
+	named []string     // that the summary or the path must contain; "%remote" is the address of the server
 	when  string       // that the condition must contain
 }
 
@@ -58,10 +59,10 @@ var problems = []problem{
 	{
 		name: "lock", describe: "lock contention: a thread writes the ledger and keeps the lock of invoice numbers for that time", program: &office, slowerThan: goal,
 		kinds: []drill.Kind{drill.Locked},
-		named: []string{"office.service.InvoiceNumbers.next waits for a lock", "office.service.InvoiceNumbers", `held by thread "ledger-export" in office.service.`},
+		named: []string{"waits for a lock in office.service.InvoiceNumbers.next: office.service.InvoiceNumbers, ", `held by thread "ledger-export" in office.service.`},
 	},
 	{
-		name: "n+1", describe: "a query for each order of a customer; some customers have 500", program: &office, slowerThan: goal,
+		name: "n+1", describe: "a query for each order of a customer; some customers have 3,000", program: &office, slowerThan: goal,
 		named: []string{"calls office.dao.LineDao.sumOf "},
 	},
 	{
@@ -89,13 +90,41 @@ var problems = []problem{
 	},
 	{
 		name: "pool", describe: "a pool of one database connection, which a thread with a long query has at times", program: &office, slowerThan: goal,
-		kinds: []drill.Kind{drill.Parks}, named: []string{"org.apache.tomcat.dbcp.", "office.dao."},
+		kinds: []drill.Kind{drill.Parks}, named: []string{"org.apache.tomcat.dbcp.", "office.dao.Database.connect"},
 	},
-	{name: "healthy", describe: "none", program: &office, slowerThan: 5 * goal},
+	{name: "healthy", describe: "none", program: &office, slowerThan: 5 * goal, arguments: []string{"--duration", "40s"}},
+	{
+		name: "tomcat", describe: "a pool of one connection in its settings", program: &tomcat, slowerThan: goal, options: []string{"-Dorders.connections=1"},
+		request: report, kinds: []drill.Kind{drill.Parks}, named: []string{"org.apache.tomcat.dbcp.", "orders.Orders."},
+	},
+	{
+		name: "h2", describe: "a table without an index for one of two queries", program: &h2, slowerThan: goal, options: []string{"none"},
+		kinds: []drill.Kind{drill.Computes}, named: []string{"org.h2.command.query.Select."},
+	},
+}
+
+// report asks a web server for the orders of a customer, and sometimes for a report of 40 ms.
+func report() string {
+	if rand.IntN(3) == 0 {
+		return "/orders?customer=7&report=true"
+	}
+	return fmt.Sprintf("/orders?customer=%d", rand.IntN(100))
+}
+
+// path returns what a client asks for.
+func (p *problem) path(n int) string {
+	if p.request != nil {
+		return p.request()
+	}
+	o := newOrder(n)
+	if p.order != nil {
+		p.order(o)
+	}
+	return o.path()
 }
 
 // missing returns what a result does not say, although it should.
-func (p *problem) missing(found *document.Drill) (missing []string) {
+func (p *problem) missing(found *document.Drill, remote string) (missing []string) {
 	if p.named == nil {
 		if found.Ended != "healthy" {
 			missing = append(missing, "that it is healthy")
@@ -111,10 +140,13 @@ func (p *problem) missing(found *document.Drill) (missing []string) {
 	if len(p.kinds) > 0 && !slices.Contains(p.kinds, found.Cause.Kind) {
 		missing = append(missing, fmt.Sprintf("%s instead of %s", p.kinds[0], found.Cause.Kind))
 	}
-	summary := strings.Join(found.Summary, "\n")
+	said := strings.Join(found.Summary, "\n")
+	for _, l := range found.Path {
+		said += "\n" + l.Name()
+	}
 	for _, text := range append(slices.Clone(p.named), p.when) {
-		text = strings.ReplaceAll(text, "%remote", p.program.remote)
-		if !strings.Contains(summary, text) {
+		text = strings.ReplaceAll(text, "%remote", remote)
+		if !strings.Contains(said, text) {
 			missing = append(missing, text)
 		}
 	}

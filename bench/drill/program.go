@@ -1,14 +1,18 @@
 package main
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
-	"strings"
+	"strconv"
 	"sync"
 	"time"
 
@@ -21,39 +25,49 @@ import (
 type program struct {
 	name, own string // own is its package
 	compile   func(jdk jvmtest.JDK) (folder string, err error)
-	arguments func(folder string, p *problem) []string
-	remote    string // address of the server that it asks
+	start     func(jdk jvmtest.JDK, classes string, with *problem) (*running, error)
 }
 
-// A running program.
+// A running program, and the load on it.
 type running struct {
-	*harness.Program
-	address string
-	close   []func()
+	pid    int
+	remote string // address of the server that the program asks
+	take   func() (seen, error)
+	ends   []func()
 }
+
+// close ends the program, and what it needed.
+func (r *running) close() {
+	for _, end := range slices.Backward(r.ends) {
+		end()
+	}
+	r.ends = nil
+}
+
+func (r *running) atEnd(end func()) { r.ends = append(r.ends, end) }
+
+var (
+	office = program{name: "office", own: "office", compile: compileOffice, start: startOffice}
+	tomcat = program{name: "Tomcat 10", own: "org.apache", compile: compileOrders, start: startTomcat}
+	h2     = program{name: "H2 server", own: "org.h2", compile: compileQueries, start: startH2}
+)
 
 // kindsOfOrders is how many kinds of orders the office knows: each has four classes.
 const kindsOfOrders = 110
 
-var officeJars = []string{"h2", "tomcat10-dbcp", "tomcat10-juli"}
-
-var office = program{name: "office", own: "office"}
-
-func init() {
-	office.compile, office.arguments = compileOffice, func(folder string, p *problem) []string {
-		arguments := []string{"-cp", folder + classpath(officeJars), "office.Main", p.name}
-		if p.isRemote {
-			arguments = append(arguments, office.remote)
-		}
-		return arguments
+var (
+	officeJars = []string{"h2", "tomcat10-dbcp", "tomcat10-juli"}
+	tomcatJars = []string{
+		"h2", "tomcat10-catalina", "tomcat10-coyote", "tomcat10-util", "tomcat10-util-scan", "tomcat10-juli", "tomcat10-api", "tomcat10-dbcp", "tomcat10-jni",
+		"tomcat10-servlet-api", "tomcat10-jsp-api", "tomcat10-el-api", "tomcat10-annotations-api", "tomcat10-jaspic-api", "tomcat10-jasper", "tomcat10-jasper-el",
 	}
-}
+)
 
 func classpath(jars []string) (path string) {
 	for _, jar := range jars {
 		path += ":" + jarFolder + jar + ".jar"
 	}
-	return path
+	return path[1:]
 }
 
 func compileOffice(jdk jvmtest.JDK) (string, error) {
@@ -73,43 +87,140 @@ func compileOffice(jdk jvmtest.JDK) (string, error) {
 	}
 	generated["Kinds.java"] = text
 	return harness.Compile(jdk, harness.Source{
-		Files: []string{"bench/drill/java/office/*.java", "bench/drill/java/office/*/*.java"}, Generated: generated, Classpath: strings.TrimPrefix(classpath(officeJars), ":"), Flags: []string{"-g"},
+		Files: []string{"bench/drill/java/office/*.java", "bench/drill/java/office/*/*.java"}, Generated: generated, Classpath: classpath(officeJars), Flags: []string{"-g"},
 	})
 }
 
-// start starts the program with a problem.
-func (p *program) start(jdk jvmtest.JDK, with *problem) (*running, error) {
-	r := &running{}
-	folder, err := p.compile(jdk)
-	if err != nil {
-		return nil, err
-	}
-	r.close = append(r.close, func() { _ = os.RemoveAll(folder) })
+func startOffice(jdk jvmtest.JDK, classes string, with *problem) (r *running, err error) {
+	r = &running{}
+	arguments := append(slices.Clone(with.options), "-cp", classes+":"+classpath(officeJars), "office.Main", with.name)
 	if with.isRemote {
 		server, address, err := startCarrier()
 		if err != nil {
-			r.Close()
 			return nil, err
 		}
-		p.remote = address
-		r.close = append(r.close, func() { _ = server.Close() })
+		r.remote = address
+		r.atEnd(func() { _ = server.Close() })
+		arguments = append(arguments, address)
 	}
-	if r.Program, err = harness.Start(jdk, append(slices.Clone(with.options), p.arguments(folder, with)...)...); err != nil {
-		r.Close()
+	p, err := harness.Start(jdk, arguments...)
+	if err != nil {
+		r.close()
 		return nil, err
 	}
-	r.address = r.Listening
+	r.atEnd(p.Close)
+	r.pid = p.PID()
+	r.send("http://"+p.Listening, with)
 	return r, nil
 }
 
-// Close ends the program, and what it needed.
-func (r *running) Close() {
-	if r.Program != nil {
-		r.Program.Close()
+// compileOrders makes a folder for Tomcat, with its settings and a web application.
+func compileOrders(jdk jvmtest.JDK) (folder string, err error) {
+	if folder, err = os.MkdirTemp("", "sonde-bench-"); err != nil {
+		return "", err
 	}
-	for _, end := range slices.Backward(r.close) {
-		end()
+	defer func() {
+		if err != nil {
+			os.RemoveAll(folder)
+		}
+	}()
+	if err := os.CopyFS(folder, os.DirFS("bench/drill/tomcat")); err != nil {
+		return "", err
 	}
+	classes := filepath.Join(folder, "webapps/ROOT/WEB-INF/classes")
+	if err := errors.Join(os.MkdirAll(classes, 0o755), os.MkdirAll(filepath.Join(folder, "temp"), 0o755)); err != nil {
+		return "", err
+	}
+	return folder, harness.CompileInto(jdk, classes, harness.Source{Files: []string{"bench/drill/java/orders/*.java"}, Classpath: classpath(tomcatJars), Flags: []string{"-g"}})
+}
+
+// awaitStart is how long a program may take until it answers.
+const awaitStart = 2 * time.Minute
+
+// launch starts a program that says nothing when it is ready, and waits until it is.
+func launch(jdk jvmtest.JDK, isReady func() error, arguments ...string) (r *running, err error) {
+	p := exec.Command(jdk.Tool("java"), arguments...)
+	var messages bytes.Buffer
+	p.Stdout, p.Stderr = &messages, &messages
+	if err := p.Start(); err != nil {
+		return nil, err
+	}
+	r = &running{pid: p.Process.Pid}
+	r.atEnd(func() {
+		_ = p.Process.Kill()
+		_ = p.Wait()
+	})
+	for end := time.Now().Add(awaitStart); ; time.Sleep(100 * time.Millisecond) {
+		if err = isReady(); err == nil {
+			return r, nil
+		}
+		if time.Now().After(end) {
+			r.close()
+			return nil, fmt.Errorf("the program does not answer: %w\n%s", err, messages.Bytes())
+		}
+	}
+}
+
+// freePort returns a port at which nobody listens.
+func freePort() (int, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	return listener.Addr().(*net.TCPAddr).Port, listener.Close()
+}
+
+// startTomcat starts Tomcat with a pool of connections as large as the problem says.
+func startTomcat(jdk jvmtest.JDK, folder string, with *problem) (*running, error) {
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	address := fmt.Sprintf("http://127.0.0.1:%d", port)
+	r, err := launch(jdk, func() error { return get(address + "/orders?customer=1") }, append(slices.Clone(with.options),
+		"-Dcatalina.base="+folder, "-Dcatalina.home="+folder, "-Djava.io.tmpdir="+filepath.Join(folder, "temp"), fmt.Sprintf("-Dorders.port=%d", port),
+		"-cp", classpath(tomcatJars), "org.apache.catalina.startup.Bootstrap", "start")...)
+	if err == nil {
+		r.send(address, with)
+	}
+	return r, err
+}
+
+func compileQueries(jdk jvmtest.JDK) (string, error) {
+	return harness.Compile(jdk, harness.Source{Files: []string{"bench/drill/java/load/*.java"}})
+}
+
+// startH2 starts a database server, and a program with its clients.
+func startH2(jdk jvmtest.JDK, classes string, with *problem) (*running, error) {
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	r, err := launch(jdk, func() error {
+		connection, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err == nil {
+			_ = connection.Close()
+		}
+		return err
+	}, "-cp", classpath([]string{"h2"}), "org.h2.tools.Server", "-tcp", "-tcpPort", strconv.Itoa(port), "-ifNotExists")
+	if err != nil {
+		return nil, err
+	}
+	clients, err := harness.Start(jdk, append([]string{"-cp", classes + ":" + classpath([]string{"h2"}), "load.Queries", fmt.Sprintf("jdbc:h2:tcp://127.0.0.1:%d/mem:shop;DB_CLOSE_DELAY=-1", port)}, with.options...)...)
+	if err != nil {
+		r.close()
+		return nil, err
+	}
+	r.atEnd(clients.Close)
+	r.take = func() (seen, error) {
+		millis, err := clients.Ask("take")
+		times := make([]time.Duration, len(millis))
+		for i, m := range millis {
+			times[i] = time.Duration(m * float64(time.Millisecond))
+		}
+		return seenOf(times, with.slowerThan), err
+	}
+	return r, nil
 }
 
 // startCarrier starts the server of another company, which is slow one time in twenty.
@@ -136,7 +247,6 @@ const (
 
 // A load sends requests to a program, and notes how long they took.
 type load struct {
-	goal time.Duration
 	stop chan struct{}
 	done sync.WaitGroup
 
@@ -145,8 +255,9 @@ type load struct {
 	err   error
 }
 
-func startLoad(address string, p *problem) *load {
-	l := &load{goal: p.slowerThan, stop: make(chan struct{})}
+// send sends requests until the program ends.
+func (r *running) send(address string, p *problem) {
+	l := &load{stop: make(chan struct{})}
 	for c := range clients {
 		l.done.Go(func() {
 			for n := c; ; n += clients {
@@ -156,7 +267,7 @@ func startLoad(address string, p *problem) *load {
 				case <-time.After(thinking):
 				}
 				began := time.Now()
-				err := get("http://" + address + p.path(n))
+				err := get(address + p.path(n))
 				l.lock.Lock()
 				l.times = append(l.times, time.Since(began))
 				if l.err == nil {
@@ -169,7 +280,17 @@ func startLoad(address string, p *problem) *load {
 			}
 		})
 	}
-	return l
+	r.take = func() (seen, error) {
+		l.lock.Lock()
+		defer l.lock.Unlock()
+		times := l.times
+		l.times = nil
+		return seenOf(times, p.slowerThan), l.err
+	}
+	r.atEnd(func() {
+		close(l.stop)
+		l.done.Wait()
+	})
 }
 
 func get(address string) error {
@@ -185,26 +306,6 @@ func get(address string) error {
 	return err
 }
 
-// path returns what a client asks for.
-func (p *problem) path(n int) string {
-	o := newOrder(n)
-	if p.order != nil {
-		p.order(o)
-	}
-	return o.path()
-}
-
-func (l *load) end() {
-	close(l.stop)
-	l.done.Wait()
-}
-
-func (l *load) failed() error {
-	l.lock.Lock()
-	defer l.lock.Unlock()
-	return l.err
-}
-
 // seen is what clients saw.
 type seen struct {
 	requests, slow  int
@@ -218,15 +319,11 @@ func (s seen) String() string {
 	return fmt.Sprintf("%d of %d; %s, %s", s.slow, s.requests, format.Duration(s.slowest), format.Duration(s.others))
 }
 
-// take returns what clients saw since the last call.
-func (l *load) take() (s seen) {
-	l.lock.Lock()
-	times := l.times
-	l.times = nil
-	l.lock.Unlock()
+// seenOf sums up how long requests took.
+func seenOf(times []time.Duration, goal time.Duration) seen {
 	slices.Sort(times)
-	first, _ := slices.BinarySearch(times, l.goal+1)
-	s = seen{requests: len(times), slow: len(times) - first}
+	first, _ := slices.BinarySearch(times, goal+1)
+	s := seen{requests: len(times), slow: len(times) - first}
 	if first > 0 {
 		s.others = times[first/2]
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -77,11 +78,13 @@ compared with normal ones: which callee accounts for the excess? The search goes
 callee, and switches the other hooks off, until one of these ends it:
 
 own time   a method without callees that could have hooks: the JDK's methods have none
-a wait     for a lock (with its class and the thread that has it), I/O, sleep, park,
-           Object.wait, or pauses of the JVM. Samples of the threads say which it is: by the
-           kernel, or where that is not allowed by thread dumps
+a wait     for a lock (with its class and the thread that has it), I/O (with the other side of
+           the connection, or the file), sleep, park, Object.wait, or pauses of the JVM.
+           Samples of the threads say which it is: by the kernel, or where that is not
+           allowed by thread dumps
 spread     no callee has more than a small part of the excess
---budget   hooks would cost more, even if one call in 1,000 is traced
+--budget   hooks would cost more, even without those below methods that are called very
+           often, and if one call in 1,000 is traced
 --duration the time is over
 
 Slow and normal calls are compared by data, too. Up to eight values are read at the entry of
@@ -102,9 +105,10 @@ NORMAL   mean time of it in normal ones                           take longer
 CALLS    how often it is called in a slow and a normal one 95 %   interval of that part
 
 Patterns are those of sonde instrument (sonde help patterns). If several methods match, the
-search goes on in the one whose slow calls took most time. Without METHOD, samples of all
-threads show for 3 s where work enters the program: the own methods (--own) nearest to the
-entry of each thread are watched, and the search goes on as if they were named.
+search goes on in the one whose slow calls took most time, and in one that is always slow only
+if no other has slow calls. Without METHOD, samples of all threads show for 3 s where work
+enters the program: the own methods (--own) nearest to the entry of each thread are watched,
+and the search goes on as if they were named.
 
 A JVM that lets no agent in (-XX:-EnableDynamicAgentLoading, -XX:+DisableAttachMechanism)
 gets no hooks. Then samples show where the time below METHOD goes, down to the method or
@@ -143,7 +147,7 @@ const (
 	// has to settle. If samples show the way, all methods on it get hooks, with their callees.
 	drillAhead = 2
 	// drillBudgetEvery is how often the cost of hooks is compared with the budget, pausesEvery how often pauses are read.
-	drillBudgetEvery = time.Second
+	drillBudgetEvery = 300 * time.Millisecond
 	leastShare       = 200 * time.Millisecond
 	pausesEvery      = 10 * time.Millisecond
 	// recordPart is how many times a hook that writes a record costs what one costs that takes the time.
@@ -151,6 +155,10 @@ const (
 	// leastUse is the part of a processor that a program is assumed to use: hooks in one that is almost idle cost a
 	// large part of almost nothing.
 	leastUse = 0.25
+	// drillRingBytes is the size of a thread's ring: slow calls may call a method thousands of times.
+	drillRingBytes = 1 << 20
+	// fewLost is how many transactions may be lost at a level because the buffers of their threads were full.
+	fewLost = 2
 	// mostCaptured and mostTagged are how many values are read of a call of the method.
 	mostCaptured = 4
 	mostTagged   = 4
@@ -189,6 +197,8 @@ type descent struct {
 	level    time.Time   // when collecting began
 	opened   map[classfile.MethodRef]bool
 	reopened map[classfile.MethodRef]bool // because samples have shown more
+	focus    []classfile.MethodRef        // methods whose callees have hooks now
+	frequent map[classfile.MethodRef]bool // methods that are called so often that what they call gets no hooks
 	path     []uint32                     // hooks of the methods that were chosen, and whose callees have hooks
 	onPath   []uint32                     // those and the methods below that were chosen last
 	levels   []drill.Level
@@ -205,11 +215,14 @@ type comparedValues struct {
 
 // A hookLoad is what hooks cost the program.
 type hookLoad struct {
-	period   uint32       // of how many calls one is traced
-	hooked   float64      // largest part of the program's time that hooks took
-	budgetAt cost.Reading // the last look at the budget
-	counted  uint64       // calls of hooks until then
-	written  uint64       // calls that hooks have written into rings since then
+	period       uint32            // of how many calls one is traced
+	shares       drill.Shares      // parts of the program's time that hooks took
+	budgetAt     cost.Reading      // the last look at the budget
+	counted      uint64            // calls of hooks until then
+	written      uint64            // calls that hooks have written into rings since then
+	callsBefore  map[uint32]uint64 // of each hook, when collecting began
+	missed       int               // transactions that were lost until then
+	isDescending bool              // callees have got hooks, and are compared for the first time
 }
 
 // rootCalls sums up the calls of one root.
@@ -218,11 +231,17 @@ type rootCalls struct {
 	excess       time.Duration // of slow calls over the goal
 }
 
+// compare orders roots by whether they have slow calls and normal ones, then by the excess.
+func (c *rootCalls) compare(other *rootCalls) int {
+	isMixed := func(c *rootCalls) int { return min(1, c.slow.Calls) * min(1, c.normal.Calls) }
+	return cmp.Or(cmp.Compare(isMixed(c), isMixed(other)), cmp.Compare(c.excess, other.excess))
+}
+
 func (c *drillCommand) run(ctx context.Context) error {
 	defer ignoreBrokenPipe()()
 	r := &drillRun{
 		drillCommand: c, liveSession: liveSession{target: &c.targetFlags, screen: newScreen(c.streams), isTraced: true},
-		descent:        descent{trees: map[uint32]*drill.Tree{}, calls: map[uint32]*rootCalls{}, opened: map[classfile.MethodRef]bool{}, reopened: map[classfile.MethodRef]bool{}},
+		descent:        descent{trees: map[uint32]*drill.Tree{}, calls: map[uint32]*rootCalls{}, opened: map[classfile.MethodRef]bool{}, reopened: map[classfile.MethodRef]bool{}, frequent: map[classfile.MethodRef]bool{}},
 		comparedValues: comparedValues{values: map[string]string{}},
 	}
 	if len(c.patterns) == 0 {
@@ -235,7 +254,7 @@ func (c *drillCommand) run(ctx context.Context) error {
 		return &usageError{err}
 	}
 	r.applied.set = &probeset.Set{HandOff: true, Probes: []probeset.Probe{{Name: tracedName, Methods: methods, Level: probeset.Trace, Levels: mostTraceLevels}}}
-	r.applied.options = liveprobes.Options{Own: own.Given(c.own), Focus: true, RingBytes: lateRingBytes}
+	r.applied.options = liveprobes.Options{Own: own.Given(c.own), Focus: true, RingBytes: drillRingBytes}
 	r.prepare = func() error {
 		r.readValues(ctx)
 		return nil
@@ -367,36 +386,43 @@ func (r *drillRun) search(ctx context.Context) ending {
 	for {
 		choice := r.tree.Choose(r.path, r.isOpen, r.isWait)
 		r.keepLevels(choice)
-		if choice.Open != nil {
-			woven, err := r.descend(ctx, choice)
-			if err != nil {
-				r.remark(format.OneLine(err))
-				return endedInterrupted
-			}
-			if woven > 0 {
-				if ended := r.collect(ctx, r.isEnough); ended != endedEnough {
-					return ended
+		if choice.Open == nil {
+			ended := r.collect(ctx, func() bool { return r.isExplained(choice) })
+			if ended == endedEnough && !r.isWait && r.cause != nil && r.cause.AwaitsTask() {
+				r.isWait = true
+				if len(r.tree.Choose(r.path, r.isOpen, true).Path) > len(choice.Path) {
+					r.path = choice.Spots()
+					r.screen.say("%s; the search goes on in the task that it waits for", format.Printable(r.cause.Text))
+					continue
 				}
 			}
-			continue
+			if ended != endedEnough {
+				return ended
+			}
+			again := r.tree.Choose(r.path, r.isOpen, r.isWait)
+			if again.Open != nil || again.Last() != choice.Last() {
+				continue // by now there are more calls, and they show another way
+			}
+			if !r.reopens(again) {
+				r.explain(ctx, again)
+				return endedCause
+			}
+			choice = again
+			choice.Open = again.Last()
 		}
-		ended := r.collect(ctx, func() bool { return r.isExplained(choice) })
-		if ended == endedEnough && !r.isWait && r.cause != nil && r.cause.AwaitsTask() {
-			r.isWait = true
-			if len(r.tree.Choose(r.path, r.isOpen, true).Path) > len(choice.Path) {
-				r.path = choice.Spots()
-				r.screen.say("%s; the search goes on in the task that it waits for", format.Printable(r.cause.Text))
-				continue
+		woven, err := r.descend(ctx, choice)
+		if err != nil {
+			r.remark(format.OneLine(err))
+			return endedInterrupted
+		}
+		if woven > 0 {
+			r.isDescending = true
+			ended := r.collect(ctx, r.isEnough)
+			r.isDescending = false
+			if ended != endedEnough {
+				return ended
 			}
 		}
-		if ended != endedEnough {
-			return ended
-		}
-		again := r.tree.Choose(r.path, r.isOpen, r.isWait)
-		if again.Open == nil && again.Last() == choice.Last() && !r.reopen(again) {
-			r.explain(ctx, again)
-			return endedCause
-		} // by now there are more calls, and they show another way
 	}
 }
 
@@ -454,10 +480,11 @@ func (r *drillRun) chooseRoot(ctx context.Context) {
 	r.readValues(ctx)
 }
 
-// slowestRoot chooses the root whose slow calls took most time, and returns its hook.
+// slowestRoot chooses the root whose slow calls took most time, and returns its hook. One that has normal calls, too, comes before
+// others: a method that is always slow may be meant to be, such as one that waits for work.
 func (d *descent) slowestRoot() (chosen uint32) {
 	for spot, calls := range d.calls {
-		if d.root == nil || calls.excess > d.root.excess {
+		if d.root == nil || calls.compare(d.root) > 0 {
 			chosen, d.root = spot, calls
 		}
 	}
@@ -469,18 +496,18 @@ func (d *descent) slowestRoot() (chosen uint32) {
 // isOpen reports whether the callees of a method have hooks.
 func (r *drillRun) isOpen(n *drill.Node) bool {
 	m, is := r.applied.MethodOf(n.Spot)
-	return !is || r.opened[m] || !r.reopened[m] && r.applied.IsOpen(m)
+	return !is || r.opened[m] || r.frequent[m] || r.applied.IsOpen(m)
 }
 
-// reopen reports whether samples show own methods without hooks below the last method of a path: they are called by ways that
-// the bytecode does not show. Then its callees get hooks once more, with these.
-func (r *drillRun) reopen(choice drill.Choice) bool {
+// reopens reports whether samples show own methods without hooks below the last method of a path, or many callees have a part
+// of the excess each: then more methods get hooks, once.
+func (r *drillRun) reopens(choice drill.Choice) bool {
 	last, _ := r.applied.MethodOf(choice.Last().Spot)
 	isOwn := func(m classfile.MethodRef) bool { return r.applied.Own().Has(m.Class) }
-	if choice.Stop != drill.OwnTime || r.reopened[last] || !slices.ContainsFunc(r.evidence.OnTheWay(choice), isOwn) {
+	if r.reopened[last] || choice.Stop != drill.Spread && !slices.ContainsFunc(r.evidence.OnTheWay(choice, false), isOwn) {
 		return false
 	}
-	r.reopened[last], r.opened[last] = true, false
+	r.reopened[last] = true
 	return true
 }
 
@@ -489,25 +516,35 @@ func (r *drillRun) descend(ctx context.Context, choice drill.Choice) (woven int,
 	last, _ := r.applied.MethodOf(choice.Open.Spot)
 	r.opened[last], r.path = true, choice.Spots()
 	path := r.applied.MethodsOf(r.path)
-	seen := r.evidence.OnTheWay(choice)
+	seen := r.evidence.OnTheWay(choice, choice.Stop != drill.OwnTime)
 	open, ahead := append([]classfile.MethodRef{last}, seen...), drillAhead
+	if choice.Stop == drill.Spread {
+		open = append(open, r.applied.MethodsOf(choice.Last().Callees())...)
+	}
 	if len(seen) > 0 {
 		ahead = 1
 	}
-	set := r.withValuesOf(append(slices.Clone(path[1:]), seen...))
+	open = slices.DeleteFunc(open, func(m classfile.MethodRef) bool { return r.frequent[m] })
+	r.focus = open
+	period := drill.FirstPeriod((r.tree.Slow+r.tree.Normal)*int(max(r.period, 1)), time.Since(r.level))
+	set := withPeriod(r.withValuesOf(append(slices.Clone(path[1:]), seen...)), period)
 	woven, on, err := r.applied.Narrow(ctx, set, tracedName, path, open, ahead)
-	if err != nil && set != r.applied.set && ctx.Err() == nil { // the values may be why
+	if err != nil && len(set.Tags) > len(r.applied.set.Tags) && ctx.Err() == nil { // the values may be why
 		for _, tag := range set.Tags[len(r.applied.set.Tags):] {
 			delete(r.values, tag.Name)
 		}
-		set = r.applied.set
+		set = withPeriod(r.applied.set, period)
 		woven, on, err = r.applied.Narrow(ctx, set, tracedName, path, open, ahead)
 	}
-	if err != nil || woven == 0 {
+	if err != nil {
 		return 0, err
 	}
-	if set != r.applied.set {
-		r.applied.set, r.deep = set, drill.Data{}
+	if len(set.Tags) > len(r.applied.set.Tags) {
+		r.deep = drill.Data{}
+	}
+	r.applied.set, r.period = set, period
+	if woven == 0 {
+		return 0, nil
 	}
 	text := fmt.Sprintf("callees of %s", choice.Open.Name())
 	if len(choice.Path) > 1 {
@@ -521,6 +558,14 @@ func (r *drillRun) descend(ctx context.Context, choice drill.Choice) (woven int,
 	}
 	r.steps = append(r.steps, step)
 	return woven, nil
+}
+
+// withPeriod returns a set of which one call in period is traced.
+func withPeriod(set *probeset.Set, period uint32) *probeset.Set {
+	changed := *set
+	changed.Probes = slices.Clone(set.Probes)
+	changed.Probes[0].Sample = period
+	return &changed
 }
 
 // withValuesOf returns the applied set with tags for values of some methods that have few different values. Values
@@ -568,6 +613,11 @@ func (r *drillRun) settleAgain(ctx context.Context) {
 		r.session.Restart()
 		r.began = time.Now()
 	}
+	r.restart(ctx)
+}
+
+// restart forgets what was collected before hooks were changed.
+func (r *drillRun) restart(ctx context.Context) {
 	readRings(r.rings)
 	_ = r.rings.TakeNow() // they began before
 	r.pollSamples(ctx)
@@ -575,9 +625,20 @@ func (r *drillRun) settleAgain(ctx context.Context) {
 	r.tree = r.tree.Again()
 }
 
+// beginLevel begins to count calls.
+func (r *drillRun) beginLevel() {
+	r.level, r.readAt, r.missed = time.Now(), time.Time{}, r.lost
+	r.callsBefore = make(map[uint32]uint64)
+	if sum, err := r.session.Sum(); err == nil {
+		for spot, totals := range sum.Methods {
+			r.callsBefore[spot] = totals.Calls
+		}
+	}
+}
+
 // collect takes in calls until there are enough, or the search ends.
 func (r *drillRun) collect(ctx context.Context, isEnough func() bool) ending {
-	r.level, r.readAt = time.Now(), time.Time{}
+	r.beginLevel()
 	r.measureShare() // from now on
 	s := waitLoop{done: r.session.Done(), why: r.endedBy, screen: r.screen}
 	s.endAfter(r.duration, r.start)
@@ -682,24 +743,24 @@ func (c *comparedValues) valuesOf(tx *trace.Transaction) map[string]string {
 	return values
 }
 
-// measureShare returns the part of the program's time that hooks took since the last call; 0 if it is not known.
-func (r *drillRun) measureShare() float64 {
+// measureShare returns the part of the program's time that hooks took since the last call, and in the last seconds; 0 if it is
+// not known.
+func (r *drillRun) measureShare() (part, recent float64) {
 	now, err := r.session.Read()
 	each := r.cost.Cost()
 	calls, failed := r.callsSoFar()
 	if err != nil || failed != nil || each == nil {
-		return 0 // the end reports it
+		return 0, 0 // the end reports it
 	}
 	before, counted, written := r.budgetAt, r.counted, r.written
 	r.budgetAt, r.counted, r.written = now, calls, 0
 	since := before.Until(now)
 	if before.At.Before(r.level) || calls < counted || since.Elapsed < leastShare {
-		return 0
+		return 0, 0
 	}
 	nanos := hookNanos(calls-counted, written, each) + (recordPart-1)*each.Median*float64(written)
-	part := nanos / programNanos(since)
-	r.hooked = max(r.hooked, part)
-	return part
+	of := programNanos(since)
+	return nanos / of, r.shares.Add(now.At, since.Elapsed, time.Duration(nanos), time.Duration(of))
 }
 
 // programNanos returns the processor time of the program and of what the JVM does for it, or that of leastUse.
@@ -707,27 +768,66 @@ func programNanos(since cost.Cost) float64 {
 	return float64(max(since.Rest+since.CompileCPU+since.VMThread, time.Duration(leastUse*float64(since.Elapsed))))
 }
 
-// keepBudget traces fewer calls if hooks cost too much.
+// keepBudget switches hooks below methods off that are called very often, or traces fewer calls, if hooks cost too much or
+// write more than can be read.
 func (r *drillRun) keepBudget(ctx context.Context) ending {
-	part := r.measureShare()
+	part, recent := r.measureShare()
+	isCostly := part > r.part && recent > r.part/2
+	if (isCostly || r.lost > r.missed+fewLost) && r.leaveFrequent(ctx) {
+		isCostly = part > r.part // until the next time, as if nothing had been switched off
+	}
 	period := drill.Period(r.period, part, r.part)
-	if period == r.period {
+	if period == r.period || period > r.period && !isCostly || part == 0 {
 		return notEnded
 	}
 	if period > drill.MostPeriod {
 		r.remark(fmt.Sprintf("hooks cost %s of the program's CPU time, and the budget is %s: the search ends", format.Percent(part), format.Percent(r.part)))
 		return endedBudget
 	}
-	set := *r.applied.set
-	set.Probes = slices.Clone(set.Probes)
-	set.Probes[0].Sample = period
-	if _, err := r.applied.Apply(ctx, &set); err != nil {
+	set := withPeriod(r.applied.set, period)
+	if _, err := r.applied.Apply(ctx, set); err != nil {
 		r.remark(format.OneLine(err))
 		return endedBudget
 	}
-	r.applied.set, r.period = &set, period
-	r.screen.say("hooks cost %s of the program's CPU time, and the budget is %s: one call in %d is traced from now on", format.Percent(part), format.Percent(r.part), period)
+	if period > r.period {
+		r.screen.say("hooks cost %s of the program's CPU time, and the budget is %s: one call in %d is traced from now on", format.Percent(part), format.Percent(r.part), period)
+	}
+	r.applied.set, r.period = set, period
 	return notEnded
+}
+
+// leaveFrequent switches hooks off in what frequent methods call, if there are such methods, and begins to collect again.
+func (r *drillRun) leaveFrequent(ctx context.Context) bool {
+	sum, err := r.session.Sum()
+	if err != nil || !r.isDescending {
+		return false
+	}
+	calls := make(map[classfile.MethodRef]uint64)
+	for spot, totals := range sum.Methods {
+		if m, is := r.applied.MethodOf(spot); is {
+			calls[m] += totals.Calls - min(totals.Calls, r.callsBefore[spot])
+		}
+	}
+	roots := r.applied.Roots()
+	tooMany := slices.DeleteFunc(drill.Frequent(calls, roots, drill.TooManyCalls), func(m classfile.MethodRef) bool { return slices.Contains(r.applied.MethodsOf(r.path), m) })
+	isNew := func(m classfile.MethodRef) bool { return slices.Contains(r.focus, m) || slices.Contains(tooMany, m) }
+	many := slices.DeleteFunc(drill.Frequent(calls, roots, drill.ManyCalls), func(m classfile.MethodRef) bool { return !isNew(m) })
+	if len(many) == 0 {
+		return false
+	}
+	for _, m := range many {
+		r.frequent[m] = true
+	}
+	r.applied.Exclude(tooMany)
+	r.focus = slices.DeleteFunc(r.focus, func(m classfile.MethodRef) bool { return r.frequent[m] })
+	if _, _, err := r.applied.Narrow(ctx, r.applied.set, tracedName, r.applied.MethodsOf(r.path), r.focus, 1); err != nil {
+		r.remark(format.OneLine(err))
+		return false
+	}
+	r.screen.say("%s so often that what they call gets no hooks; %s none", format.Count(len(many), "method is called", "methods are called"), format.Count(len(tooMany), "of them has", "of them have"))
+	r.restart(ctx)
+	r.beginLevel()
+	return true
 }
 
 // keepLevels keeps the figures of a path. Callees beside it had hooks only when it was chosen.
@@ -751,18 +851,21 @@ func (r *drillRun) result(took time.Duration) *drill.Result {
 	s := r.session
 	d := &drill.Result{
 		Target: trace.Target{PID: r.pid, Command: s.JVM().Main, JDK: fmt.Sprint(s.JDK())}, Command: commandLine("drill", r.patterns), Methods: r.methods(),
-		Goal: r.slowerThan, Began: r.start, Took: took, Path: r.levels, Cause: r.cause, Steps: r.steps, SampledBy: r.sampled, Period: r.period, HookShare: r.hooked, Budget: r.part,
+		Goal: r.slowerThan, Began: r.start, Took: took, Path: r.levels, Cause: r.cause, Steps: r.steps, SampledBy: r.sampled, HookShare: r.shares.Largest(), Budget: r.part,
 	}
 	calls := r.root
 	if calls == nil {
 		calls = &rootCalls{}
 		for _, one := range r.calls {
-			if calls.slow.Calls+calls.normal.Calls == 0 || one.excess > calls.excess {
+			if calls.slow.Calls+calls.normal.Calls == 0 || one.compare(calls) > 0 {
 				calls = one
 			}
 		}
 	}
 	d.Slow, d.Normal = calls.slow, calls.normal
+	if r.period > 1 {
+		d.Period = r.period
+	}
 	for _, name := range r.values {
 		d.Values = append(d.Values, name)
 	}

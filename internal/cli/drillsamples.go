@@ -29,6 +29,11 @@ const (
 	mostDumps   = 20
 	enoughDumps = 3
 	dumpEvery   = 150 * time.Millisecond
+	// targetsFor is how long threads are watched to know what they read from or write to, targetsEvery how often that is
+	// looked at, and enoughTargets how often it must be seen.
+	targetsFor    = 3 * time.Second
+	targetsEvery  = 5 * time.Millisecond
+	enoughTargets = 5
 )
 
 // A threadWatch is what threads do, by samples, and when the JVM stopped them.
@@ -106,6 +111,26 @@ func (r *drillRun) explain(ctx context.Context, choice drill.Choice) {
 	r.cause = r.tree.Explain(choice, r.evidence.States(choice), r.evidence.Paused(r.pauses))
 	last, _ := r.applied.MethodOf(choice.Last().Spot)
 	r.findLock(ctx, r.cause, last)
+	r.findTarget(ctx, r.cause, last)
+}
+
+// findTarget adds to a cause that is I/O what threads read from or write to in a method.
+func (r *drillRun) findTarget(ctx context.Context, cause *drill.Cause, method classfile.MethodRef) {
+	threads := r.evidence.InIO()
+	if cause.Kind != drill.DoesIO || r.samples == nil || len(threads) == 0 {
+		return
+	}
+	var seen drill.Targets
+	for began := time.Now(); time.Since(began) < targetsFor && process.Pause(ctx, targetsEvery) == nil; {
+		for _, thread := range threads {
+			seen.Add(thread, time.Now(), process.Local.IOTarget(r.pid, int(thread)))
+		}
+		r.pollSamples(ctx)
+		if cause.Target = seen.Most(r.evidence.Samples(), drill.IsOn([]classfile.MethodRef{method}), targetsEvery); cause.Target != nil && cause.Target.Seen >= enoughTargets {
+			break
+		}
+	}
+	cause.Describe()
 }
 
 // findLock adds to a cause that is a wait which object threads wait for in a method.

@@ -26,3 +26,6 @@ func OpenPlain(string, int, Judge) (*os.File, error) { return nil, errors.ErrUns
 
 // OpenMapped needs Linux.
 func (h Host) OpenMapped(*JVM, string, int) (*os.File, error) { return nil, errors.ErrUnsupported }
+
+// IOTarget needs Linux.
+func (h Host) IOTarget(int, int) string { return "" }

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/sonde-jvm/sonde/classfile"
 )
 
 const (
@@ -78,6 +80,9 @@ func (c Choice) Last() *Node { return c.Path[len(c.Path)-1] }
 func (t *Tree) Choose(before []uint32, isOpen func(*Node) bool, waits bool) Choice {
 	choice := Choice{Path: []*Node{t.Root}, tree: t}
 	for _, spot := range before[min(1, len(before)):] {
+		if t.dissolved[spot] {
+			continue
+		}
 		next := called(choice.Path, spot)
 		if next == nil || t.Time(next).Excess() < leastPart/2*t.Time(choice.Last()).Excess() {
 			choice.Stop = Changed
@@ -97,6 +102,9 @@ func (t *Tree) Choose(before []uint32, isOpen func(*Node) bool, waits bool) Choi
 			break
 		}
 		choice.Path = append(choice.Path, next)
+	}
+	if t.dissolveAround(choice.Path) {
+		return t.Choose(before, isOpen, waits)
 	}
 	n := choice.Last()
 	if own := t.Self(n).Excess(); own < mostOfIt*t.Time(n).Excess() {
@@ -136,43 +144,71 @@ func (t *Tree) dissolveBelow(path []*Node) {
 	if first >= mostOfIt*all {
 		return
 	}
-	sums := make(map[uint32]*Node)
-	above := make(map[uint32]map[uint32]bool) // for each method the hooks between n and it
-	var walk func(from *Node, between []uint32)
-	walk = func(from *Node, between []uint32) {
-		for _, c := range from.Children {
-			if c.Handed || slices.Contains(between, c.Spot) || len(between) == MostLevels {
-				continue // an inner call of a recursion is a part of the outer one
-			}
-			if sums[c.Spot] == nil {
-				sums[c.Spot], above[c.Spot] = &Node{Spot: c.Spot}, make(map[uint32]bool)
-			}
-			sums[c.Spot].Slow.merge(c.Slow)
-			sums[c.Spot].Normal.merge(c.Normal)
-			for _, spot := range between {
-				above[c.Spot][spot] = true
-			}
-			walk(c, append(slices.Clip(between), c.Spot))
-		}
-	}
-	walk(n, nil)
+	sums, between := inAll(n)
 	var most *Node
 	for _, spot := range slices.Sorted(maps.Keys(sums)) {
 		if s := sums[spot]; most == nil || t.Time(s).Excess() > t.Time(most).Excess() {
 			most = s
 		}
 	}
-	between := above[most.Spot]
-	isOnPath := slices.ContainsFunc(path, func(n *Node) bool { return between[n.Spot] }) // a recursion
-	if excess := t.Time(most).Excess(); excess < mostOfIt*all || excess < moreInAll*first || isOnPath {
-		return
+	isOnPath := slices.ContainsFunc(path, func(n *Node) bool { return between[most.Spot][n.Spot] }) // a recursion
+	if excess := t.Time(most).Excess(); excess >= mostOfIt*all && excess >= moreInAll*first && !isOnPath {
+		t.dissolve(between[most.Spot])
 	}
-	t.dissolved = maps.Clone(t.dissolved)
-	if t.dissolved == nil {
-		t.dissolved = make(map[uint32]bool)
+}
+
+// dissolveAround looks for a method of a path that is called by other ways as well, and has much more of the excess by all ways
+// together: for example one that several methods call to get a connection. The methods between it and the root then count as a part
+// of the root.
+func (t *Tree) dissolveAround(path []*Node) bool {
+	if len(path) < 3 {
+		return false
 	}
-	maps.Copy(t.dissolved, between)
-	t.Root.dissolve(t.dissolved)
+	sums, between := inAll(t.Root)
+	for _, n := range path[2:] {
+		s, spots := sums[n.Spot], between[n.Spot]
+		if n.Handed || s == nil || spots[n.Spot] || spots[t.Root.Spot] {
+			return false // on another thread, or a recursion
+		}
+		if excess := t.Time(s).Excess(); excess >= mostOfIt*t.excess() && excess >= moreInAll*t.Time(n).Excess() {
+			t.dissolve(spots)
+			return true
+		}
+	}
+	return false
+}
+
+// dissolve makes methods a part of their callers, from now on.
+func (t *Tree) dissolve(spots map[uint32]bool) {
+	all := make(map[uint32]bool)
+	maps.Copy(all, t.dissolved)
+	maps.Copy(all, spots)
+	t.dissolved = all
+	t.Root.dissolve(all)
+}
+
+// inAll returns the sums of each method over all ways from a node to it, on the same thread, and the hooks on these ways.
+func inAll(n *Node) (sums map[uint32]*Node, between map[uint32]map[uint32]bool) {
+	sums, between = make(map[uint32]*Node), make(map[uint32]map[uint32]bool)
+	var walk func(from *Node, way []uint32)
+	walk = func(from *Node, way []uint32) {
+		for _, c := range from.Children {
+			if c.Handed || slices.Contains(way, c.Spot) || len(way) == MostLevels {
+				continue // an inner call of a recursion is a part of the outer one
+			}
+			if sums[c.Spot] == nil {
+				sums[c.Spot], between[c.Spot] = &Node{Spot: c.Spot}, make(map[uint32]bool)
+			}
+			sums[c.Spot].Slow.merge(c.Slow)
+			sums[c.Spot].Normal.merge(c.Normal)
+			for _, spot := range way {
+				between[c.Spot][spot] = true
+			}
+			walk(c, append(slices.Clip(way), c.Spot))
+		}
+	}
+	walk(n, nil)
+	return sums, between
 }
 
 // next returns the callee that has a large part of a method's excess, and more than its own time.
@@ -232,14 +268,87 @@ func perCall(calls uint64, roots int) float64 {
 }
 
 // Period returns of how many calls of the root one should be traced, to stay within a budget, if now one in
-// now is, and hooks cost a part of the program's time.
+// now is, and hooks cost a part of the program's time. If they cost much less than the budget, more calls are traced.
 func Period(now uint32, part, budget float64) uint32 {
-	if part <= budget || budget <= 0 {
+	if budget <= 0 {
 		return now
 	}
-	const margin = 1.25
-	return uint32(min(float64(MostPeriod), margin*part/budget*float64(max(now, 1)))) + 1
+	const margin, mostAtOnce = 1.25, 4
+	wanted := margin * part / budget * float64(max(now, 1))
+	switch {
+	case part > budget:
+		return uint32(min(float64(MostPeriod), wanted)) + 1
+	case wanted < float64(now)/2:
+		return max(1, now/mostAtOnce, uint32(wanted)+1)
+	}
+	return now
+}
+
+// FirstPeriod returns of how many calls of the root one is traced at first when new hooks are on, whose cost is not known yet, by
+// how many calls there are in a time.
+func FirstPeriod(calls int, in time.Duration) uint32 {
+	const each = time.Second / 20
+	return uint32(min(MostPeriod, max(1, time.Duration(calls)*each/max(in, each))))
 }
 
 // MostPeriod is the largest period: with a larger one, hooks show too little for what they cost.
 const MostPeriod = 1000
+
+// How often a method must be called in a call of the root, on average, so that what it calls gets no hooks if hooks cost too much,
+// because then the number of calls matters, and so that it gets none itself.
+const (
+	ManyCalls    = 20
+	TooManyCalls = 1000
+)
+
+// Frequent returns the methods that are called at least some times in a call of a root, by the calls of all methods since a moment.
+func Frequent(calls map[classfile.MethodRef]uint64, roots []classfile.MethodRef, least uint64) (found []classfile.MethodRef) {
+	ofRoots := uint64(0)
+	for _, root := range roots {
+		ofRoots += calls[root]
+	}
+	for m, n := range calls {
+		if ofRoots > 0 && n >= least*ofRoots && !slices.Contains(roots, m) {
+			found = append(found, m)
+		}
+	}
+	slices.SortFunc(found, classfile.MethodRef.Compare)
+	return found
+}
+
+// window is the time over which hooks must keep the budget.
+const window = 10 * time.Second
+
+// Shares are the parts of a program's processor time that hooks took.
+type Shares struct {
+	parts   []usedTime // of the last ten seconds
+	largest float64
+}
+
+type usedTime struct {
+	until                 time.Time
+	elapsed, hooks, whole time.Duration
+}
+
+// Add adds a time that has ended at a moment, the processor time of hooks in it, and that of the program.
+// It returns the part of the last ten seconds.
+func (s *Shares) Add(until time.Time, elapsed, hooks, whole time.Duration) float64 {
+	s.parts = append(s.parts, usedTime{until, elapsed, hooks, whole})
+	s.parts = slices.DeleteFunc(s.parts, func(u usedTime) bool { return until.Sub(u.until) >= window })
+	var sum usedTime
+	for _, u := range s.parts {
+		sum.elapsed, sum.hooks, sum.whole = sum.elapsed+u.elapsed, sum.hooks+u.hooks, sum.whole+u.whole
+	}
+	if sum.whole <= 0 || sum.elapsed <= 0 {
+		return 0
+	}
+	if sum.elapsed < window { // before that, there were no hooks
+		sum.whole = time.Duration(float64(sum.whole) * float64(window) / float64(sum.elapsed))
+	}
+	part := float64(sum.hooks) / float64(sum.whole)
+	s.largest = max(s.largest, part)
+	return part
+}
+
+// Largest returns the largest part in any ten seconds.
+func (s *Shares) Largest() float64 { return s.largest }

@@ -1,11 +1,13 @@
 package drill
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/measure/trace"
 )
 
@@ -91,6 +93,9 @@ func TestChoose(t *testing.T) {
 		}
 		return transaction(call(web, ms, call([]uint32{load, pay, mail}[turn%4], ms, call(bank, 50*ms))))
 	}
+	two := func() *trace.Transaction { // one callee has most of it, but both wait for the same
+		return transaction(call(web, ms, call(load, 30*ms, call(bank, 35*ms)), call(pay, ms, call(bank, 33*ms))))
+	}
 	tests := map[string]struct {
 		slow   func() *trace.Transaction
 		closed []uint32 // methods whose callees have no hooks
@@ -109,6 +114,7 @@ func TestChoose(t *testing.T) {
 		"root without hooks below":               {slow: slowIn(50*ms, ms, ms, ms), closed: []uint32{web}, path: "handle", open: "handle"},
 		"spread":                                 {slow: spread, path: "handle", stop: Spread},
 		"what several callees call":              {slow: ways, path: "handle bank", stop: OwnTime},
+		"what a callee and another one call":     {slow: two, path: "handle bank", stop: OwnTime},
 		"along such a path":                      {slow: ways, before: []uint32{web, bank}, path: "handle bank", stop: OwnTime},
 		"along the path before":                  {slow: slowIn(40*ms, ms, ms, 50*ms), before: []uint32{99, pay}, path: "handle pay bank", stop: OwnTime},
 		"the path before has nothing any more":   {slow: slowIn(ms, 50*ms, ms, ms), before: []uint32{web, pay}, path: "handle", stop: Changed},
@@ -205,9 +211,86 @@ func TestPeriod(t *testing.T) {
 		want         uint32
 	}{
 		{0, 0.01, 0.02, 0}, {0, 0.04, 0.02, 3}, {10, 0.2, 0.02, 126}, {10, 0.02, 0.02, 10}, {100, 1, 0.02, MostPeriod + 1},
+		{100, 0.0001, 0.02, 25}, {100, 0.006, 0.02, 38}, {100, 0.015, 0.02, 100}, {4, 0.0001, 0.02, 1}, {1, 0.0001, 0.02, 1}, {5, 0.04, 0, 5},
 	} {
 		if got := Period(test.now, test.part, test.budget); got != test.want {
 			t.Errorf("%+v: got %d", test, got)
+		}
+	}
+}
+
+func TestFirstPeriod(t *testing.T) {
+	for _, test := range []struct {
+		calls int
+		in    time.Duration
+		want  uint32
+	}{{0, 0, 1}, {10, time.Second, 1}, {400, time.Second, 20}, {400, 10 * time.Second, 2}, {10_000_000, time.Second, MostPeriod}} {
+		if got := FirstPeriod(test.calls, test.in); got != test.want {
+			t.Errorf("%+v: got %d", test, got)
+		}
+	}
+}
+
+func TestShares(t *testing.T) {
+	begin := time.Unix(100, 0)
+	var s Shares
+	for _, test := range []struct {
+		until, elapsed, hooks, whole time.Duration
+		recent, largest              float64
+	}{
+		{time.Second, time.Second, 100 * ms, time.Second, 0.01, 0.01}, // before, there were no hooks
+		{2 * time.Second, time.Second, 300 * ms, time.Second, 0.04, 0.04},
+		{10 * time.Second, 8 * time.Second, 0, 8 * time.Second, 0.04, 0.04},
+		{12 * time.Second, 2 * time.Second, 0, 2 * time.Second, 0, 0.04}, // what was ten seconds ago no longer counts
+		{12 * time.Second, 0, 0, 0, 0, 0.04},
+	} {
+		if got := s.Add(begin.Add(test.until), test.elapsed, test.hooks, test.whole); math.Abs(got-test.recent) > 1e-9 || math.Abs(s.Largest()-test.largest) > 1e-9 {
+			t.Errorf("%v: got %v and %v, want %v and %v", test.until, got, s.Largest(), test.recent, test.largest)
+		}
+	}
+}
+
+func TestFrequent(t *testing.T) {
+	method := func(name string) classfile.MethodRef {
+		return classfile.MethodRef{Class: "a/Shop", Name: name, Descriptor: "()V"}
+	}
+	calls := map[classfile.MethodRef]uint64{method("handle"): 10, method("load"): 199, method("query"): 200, method("other"): 10_000}
+	if got, want := Frequent(calls, []classfile.MethodRef{method("handle")}, ManyCalls), []classfile.MethodRef{method("other"), method("query")}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if got := Frequent(calls, nil, ManyCalls); len(got) > 0 {
+		t.Errorf("without calls of a root: got %v, want none", got)
+	}
+}
+
+// TestAgain checks that a method that several callees call stays the next one when calls are collected again, with all of the
+// excess, and that samples in the methods between count as own time of the first one.
+func TestAgain(t *testing.T) {
+	way := func(by uint32) *trace.Transaction {
+		return transaction(call(web, ms, call(by, 10*ms, call(bank, 50*ms))))
+	}
+	slow := []*trace.Transaction{way(load), way(pay), way(mail)}
+	normal := repeated(3, func() *trace.Transaction { return transaction(call(web, ms)) })
+	isOpen := func(*Node) bool { return true }
+	tree := treeOf(append(slow, normal...)...)
+	for round := range 2 {
+		choice := tree.Choose(nil, isOpen, false)
+		if names(choice.Path) != "handle bank" || math.Abs(tree.Time(choice.Last()).Share.Part-50.0/60) > 0.01 || math.Abs(tree.Self(tree.Root).Share.Part-10.0/60) > 0.01 {
+			t.Fatalf("round %d: got %s with %+v, own time of the first %+v, want handle bank with five sixths, and one sixth", round, names(choice.Path), tree.Time(choice.Last()), tree.Self(tree.Root))
+		}
+		var own, whole time.Duration
+		for _, p := range periodsOf(slow[0], []uint32{web}, choice.dissolved(), false) {
+			own += p.to.Sub(p.from)
+		}
+		for _, p := range periodsOf(slow[0], []uint32{web}, choice.dissolved(), true) {
+			whole += p.to.Sub(p.from)
+		}
+		if own != 11*ms || whole != 61*ms {
+			t.Errorf("round %d: got own time %v and whole time %v, want 11ms and 61ms", round, own, whole)
+		}
+		tree = tree.Again()
+		for _, tx := range append(slow, normal...) {
+			tree.Add(tx)
 		}
 	}
 }

@@ -279,6 +279,16 @@ func (t *Tree) callees(n *Node) (sorted []*Node) {
 	return sorted
 }
 
+// Callees returns the hooks of what the method calls on the same thread.
+func (n *Node) Callees() (spots []uint32) {
+	for _, c := range n.Children {
+		if !c.Handed {
+			spots = append(spots, c.Spot)
+		}
+	}
+	return spots
+}
+
 // task returns the task on another thread that has the largest excess, below any node of the path; nil if
 // there is none.
 func (t *Tree) task(path []*Node) (found *Node) {

@@ -23,8 +23,12 @@ func isHidden(class string) bool {
 	return strings.Contains(class, "$$Lambda") || strings.ContainsAny(class, "+;[")
 }
 
+// isIdle are the states in which threads wait for work, or until the next time for it. One that waits for a monitor has work.
+var isIdle = map[jfr.Wait]bool{jfr.Sleeping: true, jfr.Parked: true, jfr.Notification: true, jfr.IO: true}
+
 // Entries returns the methods where work enters the program, by samples of its threads: of each stack the own methods
-// nearest to the entry of the thread. Those seen most often come first.
+// nearest to the entry of the thread. An own method that itself waits, such as one that lets a loop rest, does not count then.
+// Those seen most often come first.
 func Entries(samples []jfr.Sample, isOwn func(class string) bool) []classfile.MethodRef {
 	seen := make(map[classfile.MethodRef]int)
 	for _, s := range samples {
@@ -33,8 +37,13 @@ func Entries(samples []jfr.Sample, isOwn func(class string) bool) []classfile.Me
 		}
 		outer := 0
 		met := make(map[classfile.MethodRef]bool)
-		for _, f := range slices.Backward(s.Stack.Frames) {
-			if !f.IsJava() || !isOwn(f.Method.Class) || isHidden(f.Method.Class) || f.Method.Name == "main" || f.Method.Name == "<clinit>" {
+		isOfProgram := func(f jfr.Frame) bool { return f.IsJava() && isOwn(f.Method.Class) && !isHidden(f.Method.Class) }
+		frames := s.Stack.Frames
+		if isIdle[s.Wait] {
+			frames = frames[slices.IndexFunc(frames, isOfProgram)+1:]
+		}
+		for _, f := range slices.Backward(frames) {
+			if !isOfProgram(f) || f.Method.Name == "main" || f.Method.Name == "<clinit>" {
 				continue
 			}
 			if m := f.Method.Ref(); !met[m] {

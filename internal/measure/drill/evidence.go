@@ -31,7 +31,7 @@ type State struct {
 
 var statesAsText = map[jfr.Wait]string{
 	jfr.Running: "runs", jfr.Monitor: "waits for a monitor", jfr.Notification: "waits in Object.wait", jfr.Parked: "is parked", jfr.Sleeping: "sleeps", jfr.IO: "waits for I/O",
-	jfr.UnknownWait: "is stopped by the JVM",
+	jfr.UnknownWait: "is stopped by the JVM, or has no processor",
 }
 
 // Does says what a thread in this state does, such as "sleeps".
@@ -98,10 +98,10 @@ func (e *Evidence) Paused(p Pauses) time.Duration {
 	return mean(e.slow) - mean(e.normal)
 }
 
-// inside yields the samples that were taken in the own time of the last method of a path, with the Java frames inside the
-// method, the innermost first. Those of hooks do not count.
-func (e *Evidence) inside(c Choice) iter.Seq2[jfr.Sample, []jfr.Frame] {
-	last, own := c.Last(), e.ownTime(c)
+// inside yields the samples that were taken in the own time of the last method of a path, or in its whole time, with the Java
+// frames inside the method, the innermost first. Those of hooks do not count.
+func (e *Evidence) inside(c Choice, isWhole bool) iter.Seq2[jfr.Sample, []jfr.Frame] {
+	last, own := c.Last(), e.periods(c, isWhole)
 	return func(yield func(jfr.Sample, []jfr.Frame) bool) {
 		for _, s := range e.samples {
 			at := slices.IndexFunc(s.Stack.Frames, func(f jfr.Frame) bool { return f.IsJava() && isMethod(f.Method, last) })
@@ -122,11 +122,11 @@ const (
 	leastSighted = 2
 )
 
-// OnTheWay returns the methods that samples of slow calls show below the last method of a path, as far as they are not
-// rare, callers before callees. Their callees can get hooks at once.
-func (e *Evidence) OnTheWay(c Choice) (methods []classfile.MethodRef) {
+// OnTheWay returns the methods that samples of slow calls show below the last method of a path, in its own time or in its whole
+// time, as far as they are not rare, callers before callees. Their callees can get hooks at once.
+func (e *Evidence) OnTheWay(c Choice, isWhole bool) (methods []classfile.MethodRef) {
 	seen, depths, n := make(map[classfile.MethodRef]int), make(map[classfile.MethodRef]int), 0
-	for _, frames := range e.inside(c) {
+	for _, frames := range e.inside(c, isWhole) {
 		n++
 		met := make(map[classfile.MethodRef]bool)
 		for i, f := range frames {
@@ -148,7 +148,7 @@ func (e *Evidence) OnTheWay(c Choice) (methods []classfile.MethodRef) {
 }
 
 // States returns what threads did in the own time of the last method of a path, the most frequent first.
-func (e *Evidence) States(c Choice) []State { return statesOf(e.inside(c)) }
+func (e *Evidence) States(c Choice) []State { return statesOf(e.inside(c, false)) }
 
 // statesOf returns what threads did by samples with the Java frames inside a method, the innermost first.
 func statesOf(inside iter.Seq2[jfr.Sample, []jfr.Frame]) []State {
@@ -182,7 +182,7 @@ func statesOf(inside iter.Seq2[jfr.Sample, []jfr.Frame]) []State {
 }
 
 // waitOf returns what a thread waits for. Only native methods wait for I/O: a thread that waits in another method is stopped
-// by the JVM.
+// by the JVM, or has no processor.
 func waitOf(s jfr.Sample) jfr.Wait {
 	innermost := slices.IndexFunc(s.Stack.Frames, jfr.Frame.IsJava)
 	if s.Wait == jfr.IO && innermost >= 0 && s.Stack.Frames[innermost].Kind != jfr.Native {
@@ -225,13 +225,13 @@ func isMethod(m *jfr.Method, n *Node) bool {
 	return m.Name == n.Method && m.Ref().ClassName() == n.Class && (m.Descriptor == "" || n.Descriptor == "" || m.Descriptor == n.Descriptor)
 }
 
-// ownTime holds the periods of slow calls: those of each thread by their start, and under 0 those of all.
-type ownTime map[uint64][]period
+// periods are those of slow calls: those of each thread by their start, and under 0 those of all.
+type periods map[uint64][]period
 
-func (e *Evidence) ownTime(c Choice) ownTime {
-	own := make(ownTime)
+func (e *Evidence) periods(c Choice, isWhole bool) periods {
+	own := make(periods)
 	for _, tx := range e.slow {
-		for _, p := range ownPeriods(tx, c.Spots(), c.dissolved()) {
+		for _, p := range periodsOf(tx, c.Spots(), c.dissolved(), isWhole) {
 			own[p.thread] = append(own[p.thread], p)
 			if p.thread != 0 {
 				own[0] = append(own[0], p)
@@ -245,33 +245,37 @@ func (e *Evidence) ownTime(c Choice) ownTime {
 }
 
 // has reports whether a sample was taken in one of the periods. The ids of some threads are not known.
-func (o ownTime) has(s jfr.Sample) bool {
+func (o periods) has(s jfr.Sample) bool {
 	isIn := func(p period) bool { return !s.At.Before(p.from) && !s.At.After(p.to) }
 	if s.Thread == nil || s.Thread.Virtual || s.Thread.JavaID == 0 {
 		return slices.ContainsFunc(o[0], isIn)
 	}
-	periods := o[uint64(s.Thread.JavaID)]
-	after, _ := slices.BinarySearchFunc(periods, s.At, func(p period, at time.Time) int {
+	ofThread := o[uint64(s.Thread.JavaID)]
+	after, _ := slices.BinarySearchFunc(ofThread, s.At, func(p period, at time.Time) int {
 		if p.from.After(at) {
 			return 1
 		}
 		return -1
 	})
-	return after > 0 && isIn(periods[after-1])
+	return after > 0 && isIn(ofThread[after-1])
 }
 
-// ownPeriods returns when a transaction was in the last method of a path itself, or in dissolved methods that it called.
-func ownPeriods(tx *trace.Transaction, path []uint32, dissolved map[uint32]bool) (periods []period) {
+// periodsOf returns when a transaction was in the last method of a path: in its whole time, or in the method itself and in
+// dissolved methods that it called.
+func periodsOf(tx *trace.Transaction, path []uint32, dissolved map[uint32]bool, isWhole bool) (found []period) {
 	var walk func(c *trace.Call, rest []uint32)
 	walk = func(c *trace.Call, rest []uint32) {
 		if len(rest) == 0 {
 			at := c.Start
 			add := func(to time.Duration) {
 				if to > at {
-					periods = append(periods, period{c.Thread.ID, tx.Begin.Add(at), tx.Begin.Add(to)})
+					found = append(found, period{c.Thread.ID, tx.Begin.Add(at), tx.Begin.Add(to)})
 				}
 			}
 			for child := range callees(c, dissolved) {
+				if isWhole {
+					break
+				}
 				add(child.Start)
 				at = max(at, child.Start+child.Measured)
 			}
@@ -290,7 +294,7 @@ func ownPeriods(tx *trace.Transaction, path []uint32, dissolved map[uint32]bool)
 		}
 	}
 	walk(tx.Root, path[1:])
-	return periods
+	return found
 }
 
 // callees yields what a call calls, and in place of a dissolved method what that calls.
@@ -403,6 +407,68 @@ func (l *Locks) Most() (most *Lock) {
 	}
 	return most
 }
+
+// A Target is what a method reads from or writes to.
+type Target struct {
+	Name string `json:"name"` // the address of the other side of a connection, or a file
+	Seen int    `json:"seen"` // how often it was
+}
+
+// Targets are what threads read from or wrote to at some moments.
+type Targets struct{ seen map[int64][]sighting }
+
+type sighting struct {
+	at   time.Time
+	name string
+}
+
+// mostSightings bounds what is kept of a thread.
+const mostSightings = 10_000
+
+// Add adds what a thread, by its number in the system, reads from or writes to at a moment.
+func (t *Targets) Add(thread int64, at time.Time, name string) {
+	if t.seen == nil {
+		t.seen = make(map[int64][]sighting)
+	}
+	if name != "" && len(t.seen[thread]) < mostSightings {
+		t.seen[thread] = append(t.seen[thread], sighting{at, name})
+	}
+}
+
+// Most returns the most frequent target of threads that waited for I/O in a method, by samples that are not farther from the
+// moment than a time; nil if there is none.
+func (t *Targets) Most(samples []jfr.Sample, isIn func(class, name string) bool, farthest time.Duration) (most *Target) {
+	isOn := func(f jfr.Frame) bool { return f.IsJava() && isIn(f.Method.Class, f.Method.Name) }
+	counts := make(map[string]int)
+	for _, s := range samples {
+		if s.Thread == nil || s.Stack == nil || waitOf(s) != jfr.IO || !slices.ContainsFunc(s.Stack.Frames, isOn) {
+			continue
+		}
+		for _, one := range t.seen[s.Thread.OSID] {
+			if one.at.Sub(s.At).Abs() <= farthest {
+				counts[one.name]++
+				break
+			}
+		}
+	}
+	if name := mostOften(counts); name != "" {
+		return &Target{name, counts[name]}
+	}
+	return nil
+}
+
+// InIO returns the threads, by their numbers in the system, that waited for I/O according to samples.
+func (e *Evidence) InIO() (threads []int64) {
+	for _, s := range e.samples {
+		if s.Thread != nil && s.Thread.OSID != 0 && waitOf(s) == jfr.IO && !slices.Contains(threads, s.Thread.OSID) {
+			threads = append(threads, s.Thread.OSID)
+		}
+	}
+	return threads
+}
+
+// Samples returns the samples.
+func (e *Evidence) Samples() []jfr.Sample { return e.samples }
 
 // IsOn returns a function that reports whether a method is one of some. Descriptors do not matter.
 func IsOn(methods []classfile.MethodRef) func(class, name string) bool {

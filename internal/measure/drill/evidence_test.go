@@ -1,6 +1,7 @@
 package drill
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -59,14 +60,14 @@ func TestStates(t *testing.T) {
 		t.Errorf("got %s: %q, want %q", cause.Kind, cause.Text, want)
 	}
 	var way []string
-	for _, m := range e.OnTheWay(Choice{Path: path[:1]}) {
+	for _, m := range e.OnTheWay(Choice{Path: path[:1]}, false) {
 		way = append(way, m.Name)
 	}
 	if got := strings.Join(way, " "); got != "" {
 		t.Errorf("got %s on the way from handle itself, want nothing: the samples are of a callee with a hook", got)
 	}
 	way = nil
-	for _, m := range e.OnTheWay(Choice{Path: path}) {
+	for _, m := range e.OnTheWay(Choice{Path: path}, false) {
 		way = append(way, m.Name)
 	}
 	if got, want := strings.Join(way, " "), "acquire park"; got != want {
@@ -113,6 +114,10 @@ func TestExplain(t *testing.T) {
 		"it is in a.Shop.handle or in what that calls; the search ended before":            {Unfinished, nil, 0},
 		"a.Shop.handle did not account for it any more when its callees had hooks":         {Changed, nil, 0},
 		"the JVM stops threads, most likely to collect garbage, during a.Shop.handle":      {OwnTime, state(jfr.IO, "", ""), 60 * ms},
+		"own time of a.Shop.handle, most often in b.C.f": { // it had no processor, because the JVM did not stop it
+			OwnTime, append(state(jfr.UnknownWait, "b.C.d", "b.C.d"), state(jfr.Running, "b.C.f", "b.C.f")...), 10 * ms,
+		},
+		"own time of a.Shop.handle, most often in b.C.g": {OwnTime, state(jfr.UnknownWait, "b.C.g", "b.C.g"), 10 * ms},
 	} {
 		if got := tree.Explain(Choice{Path: []*Node{tree.Root}, Stop: test.stop}, test.states, test.paused); got.Text != want {
 			t.Errorf("got %q, want %q", got.Text, want)
@@ -180,13 +185,47 @@ func TestEntries(t *testing.T) {
 	deep := stack("java.lang.Thread.sleep", "a.F.f", "a.E.e", "a.D.d", "a.C.c", "lib.Pool.run", "a.B.b", "a.A.main", "java.lang.Thread.run")
 	samples := []jfr.Sample{
 		{Thread: worker, Stack: deep}, {Thread: worker, Stack: deep}, {Thread: worker, Stack: stack("a.G.g", "a.G$$Lambda+0x12.run", "java.lang.Thread.run")},
+		{Thread: worker, Stack: stack("java.lang.Thread.sleep", "a.Rest.rest", "a.I.i"), Wait: jfr.Sleeping}, {Thread: worker, Stack: stack("a.J.j"), Wait: jfr.Monitor},
+		{Thread: worker, Stack: stack("java.lang.Object.wait"), Wait: jfr.Notification},
 		{Thread: vm, Stack: stack("a.H.h")}, {Thread: worker, Stack: stack("java.lang.Object.wait")}, {Thread: worker},
 	}
 	var got []string
 	for _, m := range Entries(samples, func(class string) bool { return strings.HasPrefix(class, "a/") }) {
 		got = append(got, m.Name)
 	}
-	if want := "b c d e g"; strings.Join(got, " ") != want {
+	if want := "b c d e g i j"; strings.Join(got, " ") != want {
 		t.Errorf("got %v, want %s", got, want)
+	}
+}
+
+func TestTargets(t *testing.T) {
+	begin := time.Unix(100, 0)
+	at := func(after time.Duration, thread int64, wait jfr.Wait, methods ...string) jfr.Sample {
+		s := jfr.Sample{At: begin.Add(after), Wait: wait, Thread: &jfr.Thread{OSID: thread}, Stack: stack(methods...)}
+		s.Stack.Frames[0].Kind = jfr.Native
+		return s
+	}
+	var seen Targets
+	for _, one := range []struct {
+		thread int64
+		after  time.Duration
+		name   string
+	}{{1, 0, "bank:80"}, {1, 10 * ms, "bank:80"}, {1, 20 * ms, "client:99"}, {2, 0, "disk"}, {2, 10 * ms, ""}} {
+		seen.Add(one.thread, begin.Add(one.after), one.name)
+	}
+	isPay := func(_, name string) bool { return name == "pay" }
+	samples := []jfr.Sample{
+		at(ms, 1, jfr.IO, "sun.Net.read", "a.Shop.pay"), at(12*ms, 1, jfr.IO, "sun.Net.read", "a.Shop.pay"), at(20*ms, 1, jfr.IO, "sun.Net.read", "a.Shop.answer"),
+		at(0, 2, jfr.Running, "sun.Net.read", "a.Shop.pay"), at(50*ms, 2, jfr.IO, "sun.Net.read", "a.Shop.pay"), {At: begin},
+	}
+	if got := seen.Most(samples, isPay, 5*ms); got == nil || *got != (Target{"bank:80", 2}) {
+		t.Errorf("got %+v, want bank:80 twice", got)
+	}
+	if got := seen.Most(samples[3:], isPay, 5*ms); got != nil {
+		t.Errorf("got %+v, want none", got)
+	}
+	e := Evidence{samples: samples}
+	if got, want := e.InIO(), []int64{1, 2}; !slices.Equal(got, want) {
+		t.Errorf("got threads %v, want %v", got, want)
 	}
 }

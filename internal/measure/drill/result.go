@@ -131,7 +131,8 @@ type Cause struct {
 	Method string  `json:"method"`
 	States []State `json:"states,omitempty"` // of threads during its own time in slow calls, by samples
 	Lock   *Lock   `json:"lock,omitempty"`
-	Share  float64 `json:"share"` // of the excess
+	Target *Target `json:"target,omitempty"` // of I/O
+	Share  float64 `json:"share"`            // of the excess
 	Text   string  `json:"text"`
 }
 
@@ -185,6 +186,9 @@ func (t *Tree) Explain(choice Choice, states []State, paused time.Duration) *Cau
 		c.Kind = Unsampled
 	default:
 		c.Kind = cmp.Or(kindOf[states[0].Wait], Unsampled)
+		if c.Kind == Stopped && float64(paused) < leastPart*t.excess() {
+			c.Kind = Computes // the JVM did not stop the threads: they had no processor
+		}
 	}
 	c.Describe()
 	return c
@@ -219,7 +223,7 @@ func (c *Cause) Describe() {
 		c.Text = fmt.Sprintf("own time of %s; no sample shows what it does", name)
 	case Computes:
 		often := ", most often in "
-		if len(c.States) > 0 && c.States[0].InPart >= mostOfIt {
+		if s := c.state(); s != nil && s.InPart >= mostOfIt {
 			often = ", most of it in "
 		}
 		c.Text = "own time of " + name + c.place(often)
@@ -233,16 +237,31 @@ func (c *Cause) Describe() {
 		c.Text = name + " waits in Object.wait" + c.place(" in ") + c.lock()
 	case DoesIO:
 		c.Text = name + " waits for I/O" + c.place(" in ")
+		if c.Target != nil {
+			c.Text += ": " + c.Target.Name
+		}
 	}
+}
+
+// state returns the state that is the cause; nil if there is none.
+func (c *Cause) state() *State {
+	for i := range c.States {
+		if s := &c.States[i]; i == 0 && c.Kind != Computes || s.Wait == jfr.Running {
+			return s
+		}
+	}
+	if len(c.States) == 0 {
+		return nil
+	}
+	return &c.States[0]
 }
 
 // place names what the method calls for that, and the innermost method.
 func (c *Cause) place(before string) string {
-	if len(c.States) == 0 {
-		return ""
-	}
-	s := c.States[0]
+	s := c.state()
 	switch {
+	case s == nil:
+		return ""
 	case s.Through == "" || c.Kind == Notified && s.Through == s.In:
 		return ""
 	case s.In == s.Through || c.Kind == Parks || c.Kind == Sleeps:
@@ -266,9 +285,15 @@ func (c *Cause) lock() string {
 	return text
 }
 
+// fewMethods is how many methods a summary names.
+const fewMethods = 3
+
 // Summary returns the result in a few sentences.
 func (r *Result) Summary() (lines []string) {
 	method, goal := strings.Join(r.Methods, ", "), format.Duration(r.Goal)
+	if len(r.Methods) > fewMethods {
+		method = strings.Join(r.Methods[:fewMethods], ", ") + " and " + format.Count(len(r.Methods)-fewMethods, "other method", "other methods")
+	}
 	if len(r.Path) > 0 {
 		method = r.Path[0].Name()
 	}
@@ -379,6 +404,9 @@ func (r *Result) Doubts() (lines []string) {
 	}
 	if n := len(r.Path); n > 0 && r.Path[n-1].Own.Share.Low < leastPart && r.Cause.Kind != Divided && r.Cause.Kind != Stopped && r.Cause.Kind != NotSought {
 		lines = append(lines, "slow calls differ much: the last share may be by chance")
+	}
+	if s := r.Cause.States; r.Cause.Kind == Computes && len(s) > 0 && s[0].Wait == jfr.UnknownWait {
+		lines = append(lines, fmt.Sprintf("threads waited for a processor for %s of that time: the machine is busy", format.Percent(s[0].Share.Part)))
 	}
 	if len(r.Cause.States) > 1 && r.Cause.States[0].Share.Low < mostOfIt {
 		lines = append(lines, "the samples do not agree on what the method does in slow calls")

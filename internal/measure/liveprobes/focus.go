@@ -106,6 +106,15 @@ func (w *Probes) Narrow(ctx context.Context, set *probeset.Set, probe string, pa
 	return w.narrow(ctx, probe, newFocus(path, open, depth), func() (*Report, error) { return w.Apply(ctx, set) })
 }
 
+// Exclude keeps methods out of traces that Narrow and Raise restrict, from the next call on: they are called too often.
+func (w *Probes) Exclude(methods []classfile.MethodRef) {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	for _, m := range methods {
+		w.excluded[m] = true
+	}
+}
+
 // Raise makes a probe trace, and does what Narrow does. SetLevel removes the hooks again.
 func (w *Probes) Raise(ctx context.Context, probe string, path, open []classfile.MethodRef, depth int) (woven, on int, err error) {
 	return w.narrow(ctx, probe, newFocus(path, open, depth), func() (*Report, error) { return w.setLevel(ctx, probe, probeset.Trace) })

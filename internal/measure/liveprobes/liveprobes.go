@@ -165,6 +165,7 @@ type Probes struct {
 	isLazy   bool                         // traces have only what was called, and what that calls
 	called   map[classfile.MethodRef]bool // methods of traces that were called
 	focuses  map[string]*focus            // by probe whose traces are restricted
+	excluded map[classfile.MethodRef]bool // from such traces
 	revealed map[string]bool              // proxies whose files were asked for
 	reported map[string]bool              // warnings about rules that were reported since the last Apply
 	again    []time.Time                  // when the set is applied again, because it needs more classes than those that were read
@@ -205,7 +206,7 @@ func newProbes(t target, l *jimage.Image, common *shared, o Options) *Probes {
 		numbers: make(map[string]int32), traced: make(map[string]bool), began: make(map[string]beginning),
 		names: make(map[uint32]probes.SpotName), methods: make(map[uint32]classfile.MethodRef), rows: make(results.Numbers),
 		bodies: callgraph.New(callgraph.Settings{Bodies: true}), isLazy: o.Lazy, called: make(map[classfile.MethodRef]bool),
-		revealed: make(map[string]bool), focuses: make(map[string]*focus),
+		revealed: make(map[string]bool), focuses: make(map[string]*focus), excluded: make(map[classfile.MethodRef]bool),
 	}
 	return w
 }

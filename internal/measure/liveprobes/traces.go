@@ -146,7 +146,7 @@ func (w *Probes) addTrace(p *plan, probe *probes.Probe, tree *calltree.Tree, isO
 		if n.Stop == calltree.Closed {
 			p.closed[id] = true
 		}
-		if w.isInternal(p, n) || f != nil && !f.keeps(n, w.internalIn(p)) {
+		if w.isInternal(p, n) || f != nil && (w.excluded[id] || !f.keeps(n, w.internalIn(p))) {
 			return
 		}
 		p.bodiless = p.bodiless || n.Bytes == 0 && !n.JDK && slices.ContainsFunc(n.Via, func(v calltree.Via) bool { return v.Kind == callgraph.Interface })

@@ -27,7 +27,7 @@ public final class Main {
 
     public static void main(String[] args) throws Exception {
         String problem = args[0];
-        Database database = new Database(problem.equals("pool") ? 1 : 20, problem.equals("n+1") ? 500 : 4);
+        Database database = new Database(problem.equals("pool") ? 1 : 20, problem.equals("n+1") ? 3000 : 4);
         InvoiceNumbers numbers = new InvoiceNumbers();
         OrderService service = new OrderService(
             new Customers(new OrderDao(database), new LineDao(database)),
@@ -36,9 +36,7 @@ public final class Main {
             numbers,
             args.length > 1 ? Carriers.at(args[1]) : Carriers.local(),
             new Statements(problem.equals("gc") ? 120_000 : 0));
-        if (problem.equals("lock")) {
-            start("ledger-export", new LedgerExport(numbers));
-        }
+        start("ledger-export", new LedgerExport(problem.equals("lock") ? numbers : new InvoiceNumbers()));
         if (problem.equals("pool")) {
             start("statistics", new Statistics(database));
         }
