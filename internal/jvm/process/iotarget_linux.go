@@ -1,11 +1,9 @@
 package process
 
 import (
-	"bufio"
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
-	"io"
 	"net/netip"
 	"os"
 	"strconv"
@@ -14,13 +12,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mostSockets bounds how much of a table of sockets is read, in bytes.
-const mostSockets = 4 << 20
-
 // IOTarget returns what a thread reads from or writes to at this moment: the address of the other side of a connection, or the
 // name of a file; "" if the thread does neither, or if that cannot be known.
 func (h Host) IOTarget(pid, thread int) string {
-	text, err := os.ReadFile(h.Path(pid, fmt.Sprintf("task/%d/syscall", thread)))
+	text, err := h.Read(pid, fmt.Sprintf("task/%d/syscall", thread))
 	if err != nil {
 		return ""
 	}
@@ -74,16 +69,13 @@ func setOf(numbers ...uint64) map[uint64]bool {
 
 // polled returns the first file of a list in the memory of a process.
 func (h Host) polled(pid int, address uint64) (file uint64, ok bool) {
-	memory, err := os.Open(h.Path(pid, "mem"))
-	if err != nil {
+	if address == 0 || address > 1<<62 {
 		return 0, false
 	}
-	defer func() { _ = memory.Close() }()
 	var number [4]byte
-	if address > 1<<62 {
-		return 0, false
-	}
-	if _, err := memory.ReadAt(number[:], int64(address)); err != nil {
+	local := unix.Iovec{Base: &number[0], Len: uint64(len(number))}
+	n, err := unix.ProcessVMReadv(pid, []unix.Iovec{local}, []unix.RemoteIovec{{Base: uintptr(address), Len: len(number)}}, 0)
+	if err != nil || n != len(number) {
 		return 0, false
 	}
 	return uint64(binary.NativeEndian.Uint32(number[:])), true
@@ -101,12 +93,11 @@ func (h Host) openFile(pid int, number int32) string {
 	}
 	inode = strings.TrimSuffix(inode, "]")
 	for _, table := range []string{"net/tcp", "net/tcp6"} {
-		file, err := os.Open(h.Path(pid, table))
+		sockets, err := h.Read(pid, table)
 		if err != nil {
 			continue
 		}
-		peer := peerOf(io.LimitReader(file, mostSockets), inode)
-		_ = file.Close()
+		peer := peerOf(string(sockets), inode)
 		if peer != "" {
 			return peer
 		}
@@ -115,10 +106,9 @@ func (h Host) openFile(pid int, number int32) string {
 }
 
 // peerOf returns the address of the other side of a connection in a table of /proc; "" if it is not there.
-func peerOf(table io.Reader, inode string) string {
-	lines := bufio.NewScanner(table)
-	for lines.Scan() {
-		fields := strings.Fields(lines.Text())
+func peerOf(table, inode string) string {
+	for line := range strings.Lines(table) {
+		fields := strings.Fields(line)
 		if len(fields) > 9 && fields[9] == inode {
 			return parseAddress(fields[2])
 		}

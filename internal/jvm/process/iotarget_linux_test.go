@@ -4,7 +4,6 @@ import (
 	"net"
 	"os"
 	"runtime"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -31,7 +30,7 @@ func TestPeerOf(t *testing.T) {
    4: 00
 `
 	for inode, want := range map[string]string{"4711": "192.168.0.2:80", "4712": "127.0.0.1:81", "4713": "[::1]:82", "4714": "", "1": ""} {
-		if got := peerOf(strings.NewReader(table), inode); got != want {
+		if got := peerOf(table, inode); got != want {
 			t.Errorf("%s: got %q, want %q", inode, got, want)
 		}
 	}
