@@ -38,6 +38,11 @@ const (
 	maxIndexed = 256 << 20
 	maxValues  = 2 << 20
 	maxMade    = 256 << 20
+	maxSamples = 1 << 20 // of a piece
+	// maxMetadata bounds how many metadata of a piece are tried. A JVM writes them again with a flush if types are new.
+	maxMetadata = 16
+	// maxLosses bounds the losses that are reported. Those of bytes that are damaged everywhere would be as many as the bytes.
+	maxLosses = 50
 )
 
 // makes reports whether there is room for bytes of something that is made from the bytes of the chunk.
@@ -70,7 +75,7 @@ type piece struct {
 // add reads the events of a piece. Values that events refer to are in the same piece or an
 // earlier one, often after the events, so the checkpoints are read in a first pass.
 func (ch *chunk) add(p piece) {
-	var metadata, checkpoints []int
+	var metadata []int
 	end := 0
 	for end < len(p.data) {
 		size, id, _, ok := ch.head(p.data, end)
@@ -82,11 +87,8 @@ func (ch *chunk) add(p piece) {
 			ch.lose(defect, p.at+int64(end), int64(len(p.data)-end), detail)
 			break
 		}
-		switch id {
-		case metadataEvent:
-			metadata = append(metadata, end)
-		case checkpointEvent:
-			checkpoints = append(checkpoints, end)
+		if id == metadataEvent {
+			metadata = append(metadata[max(0, len(metadata)-maxMetadata+1):], end)
 		}
 		end += size
 	}
@@ -97,11 +99,14 @@ func (ch *chunk) add(p piece) {
 		}
 		return
 	}
-	for _, at := range checkpoints {
-		size, _, body, _ := ch.head(p.data, at)
-		if err := ch.index(cursor{data: bytes.Clone(p.data[at : at+size]), at: body - at}); err != nil {
-			ch.lose(Corrupt, p.at+int64(at), int64(size), err.Error())
+	for at := 0; at < end; {
+		size, id, body, _ := ch.head(p.data, at)
+		if id == checkpointEvent {
+			if err := ch.index(cursor{data: bytes.Clone(p.data[at : at+size]), at: body - at}); err != nil {
+				ch.lose(Corrupt, p.at+int64(at), int64(size), err.Error())
+			}
 		}
+		at += size
 	}
 	ch.release()
 	ch.events(p.data[:end])
@@ -194,7 +199,7 @@ func (ch *chunk) head(data []byte, at int) (size int, id int64, body int, ok boo
 }
 
 func (ch *chunk) lose(d Defect, at, count int64, detail string) {
-	ch.out.Losses = append(ch.out.Losses, Loss{Defect: d, File: ch.file, Offset: at, Count: count, Detail: detail})
+	ch.out.lose(Loss{Defect: d, File: ch.file, Offset: at, Count: count, Detail: detail})
 }
 
 // The losses that are counted, and reported once for a piece.
@@ -205,6 +210,7 @@ const (
 	lostBytes
 	lostSamples
 	lostRoom
+	lostMany
 )
 
 var countedLosses = [...]struct {
@@ -217,6 +223,7 @@ var countedLosses = [...]struct {
 	lostBytes:   {LostByJVM, "the JVM had no room for %d bytes of events"},
 	lostSamples: {LostSamples, "the JVM had no room for %d samples of processor time"},
 	lostRoom:    {Unresolved, "%d stacks, methods or threads unresolved: the chunk has too many of them"},
+	lostMany:    {TooLarge, "%d samples are more than are read at once"},
 }
 
 // report adds the counted losses to the batch and resets the counts.

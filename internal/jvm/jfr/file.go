@@ -42,8 +42,6 @@ const (
 	batchSize = 4096
 	// maxEvent bounds the bytes of one event. The largest are checkpoints.
 	maxEvent = 128 << 20
-	// maxLosses bounds the losses that are reported.
-	maxLosses = 50
 	// maxLoads bounds the threads whose processor time is summed up.
 	maxLoads = 100_000
 	// usualLoadPeriod is the period of jdk.ThreadCPULoad in the JDK's settings.
@@ -133,8 +131,7 @@ func (r *fileReader) read(size int64) error {
 	return nil
 }
 
-// lose remembers the first losses. Those of a file that is damaged everywhere would be as many
-// as its bytes.
+// lose remembers the first losses.
 func (r *fileReader) lose(losses ...Loss) {
 	r.Losses = append(r.Losses, losses[:min(len(losses), maxLosses-len(r.Losses))]...)
 }

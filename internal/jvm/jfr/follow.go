@@ -15,7 +15,13 @@ import (
 // A Batch is the result of one Poll.
 type Batch struct {
 	Samples []Sample
-	Losses  []Loss // each is reported once
+	Losses  []Loss // the first ones; each is reported once
+}
+
+func (b *Batch) lose(l Loss) {
+	if len(b.Losses) < maxLosses {
+		b.Losses = append(b.Losses, l)
+	}
 }
 
 // A Follower reads the samples of a repository while the JVM writes it. It never changes
@@ -24,8 +30,9 @@ type Follower struct {
 	dir   fs.FS
 	since time.Time
 
-	seen  bool                 // the directory was there
-	files map[string]*liveFile // by name, including those read to their end
+	seen   bool                 // the directory was there
+	files  map[string]*liveFile // by name, including those read to their end
+	losses int                  // that were reported
 }
 
 // The directory belongs to the user of the JVM, who may put any files into it. A JVM writes one
@@ -49,8 +56,11 @@ func (f *Follower) Since(t time.Time) { f.since = t }
 // Poll returns the samples that the JVM has flushed since the last Poll. JVMs flush every
 // second, before JDK 14 only when they start another file. A missing directory is an error
 // only if it never existed, because the JVM removes it when it exits.
-func (f *Follower) Poll() (Batch, error) {
-	var out Batch
+func (f *Follower) Poll() (out Batch, err error) {
+	defer func() { // a directory in which new files appear all the time is not reported without end
+		out.Losses = out.Losses[:min(len(out.Losses), maxLosses-f.losses)]
+		f.losses += len(out.Losses)
+	}()
 	there, err := f.list()
 	if err != nil {
 		return out, err
@@ -183,7 +193,7 @@ func (l *liveFile) poll(f *Follower, out *Batch) error {
 			return err
 		}
 		loss.File = l.name
-		out.Losses = append(out.Losses, loss)
+		out.lose(loss)
 		l.close()
 		return nil
 	}

@@ -1,12 +1,14 @@
 package jfr
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -225,6 +227,99 @@ func TestFollowingHostileFiles(t *testing.T) {
 	}
 	if open != mostOpen {
 		t.Errorf("%d files are open, want %d", open, mostOpen)
+	}
+}
+
+// TestHostileEventsTakeLittle: small events, of which there can be as many as bytes, take memory in step with the bytes.
+func TestHostileEventsTakeLittle(t *testing.T) {
+	const length = 4 << 20
+	classes := []class{{id: idLong, name: "long"}, {id: idSample, name: "jdk.ExecutionSample", event: true, fields: []field{{name: "x", typ: "long"}}}}
+	events := func(id byte) []byte { return bytes.Repeat([]byte{3, id, 0}, length/3) }
+	elements := func() []byte {
+		w := &writer{}
+		w.event(metadataEvent, func(w *writer) {
+			for range 3 {
+				w.long(0)
+			}
+			w.int(1)
+			w.text("x")
+			w.int(0) // the root: its name, no attributes, children
+			w.int(0)
+			w.int(length / 3)
+			w.b = append(w.b, make([]byte, length)...)
+		})
+		return w.b
+	}
+	attributes := func() []byte {
+		const texts = 1 << 19
+		w := &writer{}
+		w.event(metadataEvent, func(w *writer) {
+			for range 3 {
+				w.long(0)
+			}
+			w.int(texts)
+			for i := range texts {
+				w.text(strconv.Itoa(i))
+			}
+			w.int(0)
+			w.int(texts * 4)
+			for range 4 {
+				for i := range int32(texts) {
+					w.int(i)
+					w.int(0)
+				}
+			}
+			w.int(0)
+		})
+		return w.b
+	}
+	for name, tt := range map[string]struct {
+		data []byte
+		want string
+	}{
+		"metadata": {events(metadataEvent), "it ends too early"}, "checkpoints": {events(checkpointEvent), "it ends too early"},
+		"samples":  {events(idSample), "samples are more than are read at once"},
+		"elements": {elements(), "elements and attributes"}, "attributes": {attributes(), "elements and attributes"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := startChunk(t, t.TempDir(), "2026_01_01_00_00_00.jfr")
+			c.metadata = int64(len(c.w.b))
+			c.w.metadata(classes)
+			c.w.b = append(c.w.b, tt.data...)
+			c.w.header(int64(len(c.w.b)), 0, c.metadata, 2)
+			c.save()
+			f := Follow(os.DirFS(filepath.Dir(c.path)))
+			defer f.Close()
+			b, err := f.Poll()
+			if err != nil || len(b.Losses) == 0 || len(b.Losses) > maxLosses || len(b.Samples) > maxSamples {
+				t.Fatalf("%d samples, %d losses, %v; want at most %d, and from 1 to %d", len(b.Samples), len(b.Losses), err, maxSamples, maxLosses)
+			}
+			if got := b.Losses[0].Detail; !strings.Contains(got, tt.want) {
+				t.Errorf("lost because %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestFewLossesAreReported of a directory in which damaged files appear all the time.
+func TestFewLossesAreReported(t *testing.T) {
+	dir := t.TempDir()
+	f := Follow(os.DirFS(dir))
+	defer f.Close()
+	reported := 0
+	for i := range 3 {
+		for j := range maxLosses {
+			if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d-%d.jfr", i, j)), make([]byte, 100), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b, err := f.Poll()
+		if reported += len(b.Losses); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if reported != maxLosses {
+		t.Errorf("%d losses are reported, want %d", reported, maxLosses)
 	}
 }
 

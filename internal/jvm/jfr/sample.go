@@ -80,6 +80,8 @@ func (ch *chunk) readSample(t *typeDef, body []byte, raw rawSample) {
 	case c.short:
 		ch.lost[lostDamaged]++
 	case raw.nanos < ch.since:
+	case len(ch.out.Samples)+len(ch.held) >= maxSamples:
+		ch.lost[lostMany]++
 	case ch.live && !ch.isResolved(&raw):
 		ch.held = append(ch.held, raw)
 	default:

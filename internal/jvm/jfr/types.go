@@ -140,7 +140,11 @@ func parseMetadata(c cursor) (metadata, error) {
 			return nil, fmt.Errorf("metadata: %w", errShort)
 		}
 	}
-	root := parseElement(&c, texts, 0)
+	left := mostElements
+	root := parseElement(&c, texts, 0, &left)
+	if left < 0 {
+		return nil, fmt.Errorf("metadata: more than %d elements and attributes", mostElements)
+	}
 	if c.short {
 		return nil, fmt.Errorf("metadata: %w", errShort)
 	}
@@ -158,10 +162,15 @@ func parseMetadata(c cursor) (metadata, error) {
 	return m, nil
 }
 
-// maxElements bounds the nesting of elements. The JVM uses five levels.
-const maxElements = 16
+const (
+	// maxElements bounds the nesting of elements. The JVM uses five levels.
+	maxElements = 16
+	// mostElements bounds the number of elements and attributes. A JVM has a tenth of that.
+	mostElements = 1 << 20
+)
 
-func parseElement(c *cursor, texts []string, depth int) element {
+// parseElement reads an element and those in it. left is how many more there may be.
+func parseElement(c *cursor, texts []string, depth int, left *int) element {
 	text := func() string {
 		i := c.long()
 		if i >= uint64(len(texts)) {
@@ -170,7 +179,7 @@ func parseElement(c *cursor, texts []string, depth int) element {
 		}
 		return texts[i]
 	}
-	if depth > maxElements {
+	if *left--; depth > maxElements || *left < 0 {
 		c.fail()
 		return element{}
 	}
@@ -180,12 +189,13 @@ func parseElement(c *cursor, texts []string, depth int) element {
 	for range c.count() {
 		key := text()
 		e.attributes[key] = text()
-		if c.short {
+		if *left--; c.short || *left < 0 {
+			c.fail()
 			return e
 		}
 	}
 	for range c.count() {
-		e.children = append(e.children, parseElement(c, texts, depth+1))
+		e.children = append(e.children, parseElement(c, texts, depth+1, left))
 		if c.short {
 			return e
 		}
