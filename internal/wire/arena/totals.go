@@ -64,7 +64,7 @@ func (a *Arena) Sum(now int64) (*Summary, error) {
 }
 
 // mostMethods is more than any program has, with all contexts of spots.
-const mostMethods = 4 << 20
+const mostMethods = 1 << 20
 
 func (s *Summary) of(id uint32) *Totals {
 	t := s.Methods[id]
