@@ -53,7 +53,7 @@ type applyCommand struct {
 func newApply(s streams) *cobra.Command {
 	c := &applyCommand{targetFlags: targetFlags{streams: s, usualBudget: overhead.Usual}}
 	command := &cobra.Command{
-		Use:     "apply PID [-f FILE | --template FILE --match PATTERN]",
+		Use:     "apply PID [-f FILE] [--template FILE --match PATTERN]",
 		Short:   "Apply a file of probes, or a template of your own, to a JVM",
 		Long:    applyLong,
 		Example: applyExamples,
@@ -225,6 +225,9 @@ func (c *applyCommand) run(ctx context.Context) error {
 func (c *applyCommand) apply(ctx context.Context, jvm *process.JVM) error {
 	changes := probeset.Diff(nil, c.set)
 	if c.dryRun {
+		if c.template != "" {
+			c.note(fmt.Sprintf("sonde template check %s --in JAR --match %s shows the code that the methods would get", shellWord(c.template), shellWord(c.match[0])))
+		}
 		return c.writeDiff(changes, nil)
 	}
 	writeChanges(c.err, changes, c.width)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -12,9 +13,14 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/classfile/dump"
+	"github.com/sonde-jvm/sonde/internal/classes/archive"
 	"github.com/sonde-jvm/sonde/internal/report/format"
+	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/weave"
+	"github.com/sonde-jvm/sonde/internal/weave/instrument"
 	"github.com/sonde-jvm/sonde/internal/weave/offline"
 )
 
@@ -183,16 +189,25 @@ func (f *templateFlags) compile(s streams, set *probeset.Set, dir string) error 
 
 func newTemplateCheck(s streams) *cobra.Command {
 	var f templateFlags
+	var in string
+	var match []string
 	command := &cobra.Command{
 		Use:   "check FILE.java|FILE.class...",
-		Short: "Check templates without a program",
+		Short: "Check templates, and show what they would change, without a program",
 		Long: `Compile templates and check what they do, as sonde apply does before it touches the
-program. All problems are reported, each with file, line and remedy.`,
+program. All problems are reported, each with file, line and remedy. With --in and --match, the
+woven difference is shown: the code that methods of these classes would get. Lines with + are
+added, those with - removed.`,
 		Example: `  sonde template check Orders.java
+  sonde template check Orders.java --in app.jar --match com.acme.Order.pay
   sonde template check Orders.java --trusted --template-classpath app.jar`,
 		Args: atLeast("the template to check"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var failure error
+			methods, err := matched(in, match)
+			if err != nil {
+				return err
+			}
 			for _, file := range args {
 				t, err := f.load(cmd.Context(), s, file)
 				if err != nil {
@@ -202,12 +217,92 @@ program. All problems are reported, each with file, line and remedy.`,
 				if _, err := fmt.Fprintf(s.out, "%s is a template%s\n", format.Printable(file), recordsText(t.Records)); err != nil {
 					return err
 				}
+				if methods == nil {
+					continue
+				}
+				if err := writeWoven(cmd.Context(), s, t, in, methods, f.trusted); err != nil {
+					return err
+				}
 			}
 			return failure
 		},
 	}
+	command.Flags().StringVar(&in, "in", "", "`JAR`, directory or class file whose methods are shown with the template")
+	command.Flags().StringArrayVarP(&match, "match", "m", nil, "`PATTERN` of these methods; may be repeated")
 	f.register(command.Flags())
 	return command
+}
+
+// matched returns the methods of --match; nil without --in.
+func matched(in string, match []string) (*pattern.Set, error) {
+	switch {
+	case in == "" && len(match) == 0:
+		return nil, nil
+	case in == "" || len(match) == 0:
+		return nil, usage("--in and --match belong together: name a jar, and methods in it")
+	}
+	set, err := pattern.ParseSet(match...)
+	if err != nil {
+		return nil, usage("--match: %w", err)
+	}
+	return set, onlyNames(set)
+}
+
+// writeWoven writes how a template changes methods in files.
+func writeWoven(ctx context.Context, s streams, t *offline.User, in string, methods *pattern.Set, isTrusted bool) error {
+	weaver, err := instrument.NewWeaver(instrument.Settings{Live: true})
+	if err != nil {
+		return err
+	}
+	user, err := instrument.NewUser(t.Class, t.Method, in, isTrusted)
+	if err != nil {
+		return err
+	}
+	found := 0
+	err = walkSpec(ctx, in, func(e archive.Entry, where string, _ bool) error {
+		class, err := classfile.Parse(e.Data)
+		if err != nil || !methods.MatchClass(class.Name()) {
+			return nil //nolint:nilerr // no JVM loads it
+		}
+		spots, err := instrument.Pattern{Methods: methods}.Spots(class)
+		if err != nil || len(spots) == 0 {
+			return err
+		}
+		for i := range spots {
+			spots[i].Kind, spots[i].Key, spots[i].User = instrument.Templates, "template", user
+			placed, _ := weaver.Place(&spots[i])
+			weaver.AddSpot(placed)
+		}
+		found += len(spots)
+		out, err := weaver.Weave(ctx, e.Data)
+		if err != nil {
+			return fmt.Errorf("%s: %w", where, err)
+		}
+		return writeDifference(s, class, out)
+	})
+	if err == nil && found == 0 {
+		err = fmt.Errorf("%s: no method with code matches --match", in)
+	}
+	return err
+}
+
+func writeDifference(s streams, class *classfile.Class, out *instrument.Outcome) error {
+	for _, left := range out.SpotsLeft {
+		_, _ = fmt.Fprintf(s.err, "note: %s does not get the template: %s\n", format.Printable(left.Method), left.Reason)
+	}
+	if out.Bytes == nil {
+		return nil
+	}
+	woven, err := classfile.Parse(out.Bytes)
+	if err != nil {
+		return err
+	}
+	var text strings.Builder
+	if _, err := dump.Diff(&text, class, woven, dump.Options{}); err != nil {
+		return err
+	}
+	_, err = io.WriteString(s.out, text.String())
+	return err
 }
 
 // recordsText names what a template records.

@@ -60,6 +60,36 @@ func TestTemplateRefusals(t *testing.T) {
 	}
 }
 
+// TestWovenDifference shows what a template adds to a method, and why a method does not get it.
+func TestWovenDifference(t *testing.T) {
+	dir := compileTemplates(t, "Payments.java", "Pay.java", "Made.java", "Twice.java")
+	for _, test := range []struct {
+		match string
+		code  int
+		out   []string
+		said  string
+	}{
+		{"templates.Payments$Payment.<init>", exitOK, []string{"Made.class is a template that records made (sum)\n", "+       invokestatic java/lang/SondeHooks_", "Record.enter (I)J\n", "Record.add (IJ)V\n"}, ""},
+		{"templates.Payments.main", exitOK, []string{"Made.class is a template"}, "note: main([Ljava/lang/String;)V does not get the template: "},
+		{"templates.Payments.none", exitError, []string{"Made.class is a template"}, "no method with code matches"},
+		{"none.none.none", exitError, nil, "no method with code matches"},
+		{"none", exitUsage, nil, "--match: "},
+	} {
+		code, stdout, stderr := runHere(t.Context(), "template", "check", filepath.Join(dir, "Made.class"), "--trusted", "--in", dir, "--match", test.match)
+		if code != test.code || !strings.Contains(stderr, test.said) || test.said == "" && stderr != "" {
+			t.Errorf("%s: got %d, %s; want %d, %s", test.match, code, stderr, test.code, test.said)
+		}
+		for _, want := range test.out {
+			if !strings.Contains(stdout, want) {
+				t.Errorf("%s: %q is missing in\n%s", test.match, want, stdout)
+			}
+		}
+	}
+	if code, _, stderr := runHere(t.Context(), "template", "check", filepath.Join(dir, "Made.class"), "--in", dir); code != exitUsage || !strings.Contains(stderr, "belong together") {
+		t.Errorf("without --match: got %d, %s", code, stderr)
+	}
+}
+
 // TestTemplateNew checks that the example is a template, and that it does not replace a file.
 func TestTemplateNew(t *testing.T) {
 	dir := t.TempDir()
