@@ -135,11 +135,24 @@ const (
 	rootBegin                                                       = threadEnd + 2
 )
 
+// In less than narrowList columns, the list has only the first columns, and times without milliseconds, so that there is
+// room for the root's name.
+const narrowList, narrowWhenEnd, narrowDurationEnd = rootBegin + 18, 14, 24
+
+func (t Terminal) isNarrow() bool { return t.Width > 0 && t.Width < narrowList }
+
 // TraceHeader returns the column titles of the list of transactions.
 func TraceHeader(terminal Terminal) string {
+	isNarrow := terminal.isNarrow()
 	terminal = terminal.fitted()
 	l := &line{colours: terminal.Colours}
 	l.right(dim, "#", numberEnd)
+	if isNarrow {
+		l.right(dim, "WHEN    ", narrowWhenEnd)
+		l.right(dim, "DURATION", narrowDurationEnd)
+		l.add(dim, "  ROOT")
+		return l.String()
+	}
 	l.right(dim, "WHEN        ", whenEnd)
 	l.right(dim, "DURATION", durationEnd)
 	l.right(dim, "CALLS", callsEnd)
@@ -161,10 +174,18 @@ func rootValues(t *trace.Transaction) string {
 
 // TraceLine returns the line of a transaction in the list.
 func TraceLine(number int, t *trace.Transaction, terminal Terminal) string {
+	room, isNarrow := terminal.Width-narrowDurationEnd-2, terminal.isNarrow()
 	terminal = terminal.fitted()
 	l := &line{colours: terminal.Colours}
 	calls, errors := t.Calls()
+	name := format.Line(ShortName(t.Root.Class, t.Root.Method))
 	l.right(dim, strconv.Itoa(number), numberEnd)
+	if isNarrow {
+		l.right(normal, t.Begin.Format("15:04:05"), narrowWhenEnd)
+		l.right(bold, format.Duration(t.Duration), narrowDurationEnd)
+		l.add(normal, "  "+cutStart(name, max(1, room)))
+		return l.String()
+	}
 	l.right(normal, t.Begin.Format("15:04:05.000"), whenEnd)
 	l.right(bold, format.Duration(t.Duration), durationEnd)
 	more := ""
@@ -179,9 +200,8 @@ func TraceLine(number int, t *trace.Transaction, terminal Terminal) string {
 	}
 	l.right(dim, strconv.FormatUint(t.Root.Thread.ID, 10), threadEnd)
 	l.pad(rootBegin)
-	name := format.Line(ShortName(t.Root.Class, t.Root.Method))
 	tags := strings.TrimSpace(Tags(t.Tags) + "  " + rootValues(t))
-	room := terminal.Width - l.width
+	room = terminal.Width - l.width
 	if tags != "" {
 		room = max(room/2, room-len([]rune(tags))-2)
 	}

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sonde-jvm/sonde/internal/measure/trace/tracetest"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/report/reporttest"
 )
 
@@ -71,5 +72,18 @@ func TestSliversAreLeftOut(t *testing.T) {
 	}
 	if last := pruned[0].children[2]; !last.isLast || pruned[0].children[1].isLast {
 		t.Error("what hangs last is not known")
+	}
+}
+
+// TestNarrowTraceList: the list of a narrow terminal fits, and shows durations and roots.
+func TestNarrowTraceList(t *testing.T) {
+	one := tracetest.Sample().Transactions[0]
+	for _, width := range []int{40, 60, 69, 80, 200} {
+		terminal := Terminal{Width: width}
+		head, line := TraceHeader(terminal), TraceLine(12, one, terminal)
+		if max(utf8.RuneCountInString(head), utf8.RuneCountInString(line)) > width || !strings.Contains(head, "ROOT") ||
+			!strings.Contains(line, one.Root.Method) || !strings.Contains(line, format.Duration(one.Duration)) {
+			t.Errorf("in %d columns:\n%s\n%s", width, head, line)
+		}
 	}
 }
