@@ -91,7 +91,7 @@ func (r *applyRun) enterSet(ctx context.Context, jvm *process.JVM) error {
 	r.traces = trace.NewReader(r.session, holder.Probes, allow, settleTime)
 	r.handleProbes()
 	r.begin(ctx, jvm)
-	holder.Began = r.began
+	holder.Begin(r.began)
 	r.cost = overhead.NewMeter(r.session, arena.On|arena.Flat|arena.Timed|arena.Spreads, 0)
 	r.cost.Measure(ctx)
 	r.reportCost()
@@ -469,22 +469,8 @@ func (l *applyLook) remarks() []string {
 	if slices.ContainsFunc(l.Probes, func(row handover.Running) bool { return row.LowerBound }) {
 		lines = append(lines, lowerBoundNote)
 	}
-	lines = append(lines, excessNotes(l.Probes)...)
 	lines = append(lines, arenaNotes(0, l.Dropped)...)
 	return append(lines, contextNotes(l.ContextsLost, l.Ambiguous)...)
-}
-
-// excessNotes says why probes have measured more calls than their limit.
-func excessNotes(rows []handover.Running) (notes []string) {
-	for i := range rows {
-		row := &rows[i]
-		if row.Excess == 0 || i > 0 && rows[i-1].Name == row.Name {
-			continue
-		}
-		notes = append(notes, fmt.Sprintf("probe %s has measured %s, %s more than calls: %d, because Sonde compares them every %v and calls go on until the hooks are off",
-			row.Name, format.Count(int(row.Limit+row.Excess), "call", "calls"), format.Grouped(row.Excess), row.Limit, liveprobes.PollEvery))
-	}
-	return notes
 }
 
 var (
@@ -579,7 +565,7 @@ func (r *applyRun) describe(look *applyLook) document.Applied {
 	d.Weavings, d.Kept, d.NotChosen, d.OnlyCounted = r.session.Weavings(), len(r.kept), r.traces.Rings.Discarded, r.traces.Rings.Dropped
 	if d.Final {
 		d.LeftAlone = document.NewLeft(r.concerned())
-		d.Remarks = r.remarksWith(excessNotes(d.Probes))
+		d.Remarks = r.remarksWith(nil)
 	}
 	return d
 }

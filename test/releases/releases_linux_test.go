@@ -171,6 +171,7 @@ var attached = []capability{
 	{"monitor", 25, checkMonitor},
 	{"profile", 26, checkProfile},
 	{"trace", 21, checkTrace},
+	{"limit", 8, checkLimit},
 	{"hot", 0, checkHot},
 	{"walk", 0, checkWalk}, // beside a pack
 }
@@ -279,6 +280,29 @@ func checkTrace(t *testing.T, p *jvmtest.Running) {
 	}
 	if handed != ordered {
 		t.Errorf("trace: %d transactions with a part in another thread, want %d", handed, ordered)
+	}
+}
+
+// checkLimit checks that a probe ends after an exact number of calls, which eight threads make.
+func checkLimit(t *testing.T, p *jvmtest.Running) {
+	const most = 30
+	file := filepath.Join(t.TempDir(), "probes.yaml")
+	probes := fmt.Sprintf("version: 1\nprobes:\n  - name: rate\n    methods: app.Shop.rate\n    calls: %d\n", most)
+	if err := os.WriteFile(file, []byte(probes), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tell(t, p, "rush")
+	out := sonde(t, "apply", strconv.Itoa(p.PID), "-f", file, "--yes", "--json")
+	order(t, p, 0) // ends the rush
+	var last map[string]any
+	for decoder := json.NewDecoder(bytes.NewReader(out)); decoder.More(); {
+		last = nil
+		if err := decoder.Decode(&last); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if rows := list(last, "probes"); len(rows) != 1 || rows[0]["calls"] != float64(most) || rows[0]["ended"] != "calls" {
+		t.Errorf("got %v, want a probe that has ended after %d calls", rows, most)
 	}
 }
 

@@ -47,8 +47,4 @@ type Running struct {
 	Threw      uint64  `json:"exceptions,omitempty"`
 	Undecided  uint64  `json:"undecided,omitempty"`
 	Ended      string  `json:"ended,omitempty"` // why, if it has
-	// Limit is after how many calls the probe was to end. Excess is how many more all its rows have, from
-	// the time until the limit was noticed and the hooks were off.
-	Limit  uint64 `json:"limit,omitempty"`
-	Excess uint64 `json:"excess,omitempty"`
 }

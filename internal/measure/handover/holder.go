@@ -46,10 +46,10 @@ type HolderOptions struct {
 	Notes   func(report *liveprobes.Report) (notes []string) // for a command whose set was applied
 }
 
-// Hold applies a set to the JVM of a session.
+// Hold applies a set to the JVM of a session. Probes that end by time or calls begin with Begin.
 func Hold(ctx context.Context, s *session.Look, set *probeset.Set, o HolderOptions) (*Holder, *liveprobes.Report, error) {
 	h := &Holder{options: o, ended: make(map[string]liveprobes.End)}
-	h.Probes = liveprobes.New(s, liveprobes.Options{Flags: arena.Spreads, Notice: o.Notice, Ended: h.probeEnded})
+	h.Probes = liveprobes.New(s, liveprobes.Options{Flags: arena.Spreads, Held: true, Notice: o.Notice, Ended: h.probeEnded})
 	report, err := h.Probes.Apply(ctx, set)
 	h.Began = time.Now()
 	if err != nil {
@@ -59,6 +59,12 @@ func Hold(ctx context.Context, s *session.Look, set *probeset.Set, o HolderOptio
 	h.stays, h.depart = context.WithCancel(context.WithoutCancel(ctx))
 	h.stop = h.Probes.Start(func(err error) { o.Notice(format.OneLine(err)) })
 	return h, report, nil
+}
+
+// Begin sets when results begin.
+func (h *Holder) Begin(at time.Time) {
+	h.Began = at
+	h.Probes.Begin()
 }
 
 func (h *Holder) probeEnded(e liveprobes.End) {
@@ -122,8 +128,7 @@ func (h *Holder) Rows(results *liveprobes.Results, since time.Duration, before m
 	rows := Rows(results, set)
 	for i := range rows {
 		row := &rows[i]
-		end := ended[row.Name]
-		row.Ended, row.Limit, row.Excess = string(end.Why), end.Limit, end.Calls-min(end.Calls, end.Limit)
+		row.Ended = string(ended[row.Name].Why)
 		if calls := before[row.Key()]; since > 0 {
 			row.PerSecond = float64(row.Calls-min(calls, row.Calls)) / since.Seconds()
 		}

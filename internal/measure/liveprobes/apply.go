@@ -39,6 +39,13 @@ func (w *Probes) apply(ctx context.Context, set *probeset.Set) (*Report, error) 
 	if err != nil {
 		return nil, err
 	}
+	defer func() {
+		w.lock.Lock()
+		defer w.lock.Unlock()
+		if w.plan != nil {
+			w.shared.freeQuotas(w, w.plan.Probes)
+		}
+	}()
 	if !w.started {
 		if err := w.target.Discover(0); err != nil { // labels come as arrivals; no thread waits for an answer
 			return nil, err
@@ -188,6 +195,9 @@ func (w *Probes) compiled(r *probes.Request) (next *plan, reset bool, err error)
 	if err != nil {
 		return nil, false, err
 	}
+	if err := w.limit(r); err != nil {
+		return nil, false, err
+	}
 	compiled, err := probes.Compile(w.classes, r, positions.Only(r.Sequences), w.options.Flags)
 	if err != nil {
 		return nil, false, err
@@ -197,6 +207,38 @@ func (w *Probes) compiled(r *probes.Request) (next *plan, reset bool, err error)
 	next = &plan{Plan: compiled, calls: make(map[classfile.MethodRef]int), projects: make(map[string]bool), closed: make(map[classfile.MethodRef]bool)}
 	w.addTraces(next)
 	return next, reset, nil
+}
+
+// limit assigns quotas to the probes that end by calls: those that they have, or new ones.
+func (w *Probes) limit(r *probes.Request) error {
+	for _, p := range r.Probes {
+		if p.Calls == 0 {
+			continue
+		}
+		if p.Quota = w.quotaOf(p.Name); p.Quota > 0 {
+			continue
+		}
+		var err error
+		if p.Quota, err = w.shared.newQuota(w); err != nil {
+			return err
+		}
+		if err := w.target.MakeQuota(p.Quota); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// quotaOf returns the number of the quota of an applied probe; 0 if it has none.
+func (w *Probes) quotaOf(probe string) uint16 {
+	if w.plan != nil {
+		for _, p := range w.plan.Probes {
+			if p.Name == probe {
+				return p.Quota
+			}
+		}
+	}
+	return 0
 }
 
 // install makes the changes, and records those that were made even if a later one fails.
@@ -252,12 +294,21 @@ func (w *Probes) adopt(next *plan, changes []probeset.Change) {
 	for _, change := range changes {
 		changed[change.Name] = changed[change.Name] || change.Kind == probeset.OfProbe && change.Action != probeset.Alter
 	}
+	for _, p := range next.Probes {
+		began, is := w.began[p.Name]
+		if !is || changed[p.Name] {
+			began = beginning{at: time.Now(), calls: w.callsOf(p.Name)}
+		}
+		if p.Quota != w.quotaOf(p.Name) {
+			calls := w.callsOf(p.Name)
+			began.free = calls - min(calls, began.calls)
+		}
+		w.began[p.Name] = began
+		w.setQuota(p)
+	}
 	w.set, w.plan = next.Set, next
 	maps.Copy(w.numbers, next.Numbers)
 	for _, p := range next.Probes {
-		if _, is := w.began[p.Name]; !is || changed[p.Name] {
-			w.began[p.Name] = beginning{time.Now(), w.callsOf(p.Name)}
-		}
 		if p.Level >= probeset.Trace && !p.Goal { // below a goal that is met, nothing has hooks
 			w.traced[p.Name] = true
 		}

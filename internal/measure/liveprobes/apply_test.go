@@ -80,13 +80,17 @@ func TestApplyAgain(t *testing.T) {
 	if len(f.requests) != 1 || len(f.switched) != 1 || pay.Flags != arena.On|arena.Flat|arena.Late || pay.Form != instrument.Late {
 		t.Errorf("%d requests, %d switched, %v", len(f.requests), len(f.switched), pay.Flags)
 	}
-	if err := w.End(t.Context(), "pay"); err != nil {
-		t.Fatal(err)
+	pays := []End{{Probe: "pay", Why: EndedByTime}}
+	if ended, err := w.end(t.Context(), pays); err != nil || !slices.Equal(ended, pays) {
+		t.Fatal(ended, err)
 	}
 	if len(f.spots) != 1 || len(f.requests[1].Remove.Spots) != 2 || len(w.Set().Probes) != 1 {
 		t.Errorf("%v", f.spots)
 	}
-	if err := w.End(t.Context(), "pay"); err == nil || !strings.Contains(err.Error(), "there is no probe pay; the probes are place") {
+	if ended, err := w.end(t.Context(), pays); err != nil || len(ended) > 0 || len(f.requests) != 2 {
+		t.Errorf("ended twice: %v, %v, %d requests", ended, err, len(f.requests))
+	}
+	if err := w.SetLevel(t.Context(), "pay", probeset.Count); err == nil || !strings.Contains(err.Error(), "there is no probe pay; the probes are place") {
 		t.Error(err)
 	}
 	// A position that meant something else before resets paths.

@@ -33,7 +33,9 @@ type fake struct {
 	threads  []arena.Thread
 	arrivals []arena.Arrival
 	levels   uint32
-	opened   uint64 // transactions
+	opened   uint64            // transactions
+	most     map[uint16]uint64 // calls of quotas
+	taken    map[uint16]uint64
 }
 
 // late are the classes of the fixture that load when a test says so.
@@ -45,7 +47,7 @@ func newFake(t *testing.T) *fake {
 	dir := compileShop(t, jdk)
 	f := &fake{
 		image: jdk.Image(), files: make(map[string][]byte), absent: late, spots: make(map[string]instrument.Spot), ids: make(map[string]uint32),
-		sum: &arena.Summary{Methods: make(map[uint32]*arena.Totals)},
+		sum: &arena.Summary{Methods: make(map[uint32]*arena.Totals)}, most: make(map[uint16]uint64), taken: make(map[uint16]uint64),
 	}
 	compiled, err := filepath.Glob(filepath.Join(dir, "*/*.class"))
 	if err != nil || len(compiled) == 0 {
@@ -220,6 +222,14 @@ func (f *fake) Sum() (*arena.Summary, error)                { return f.sum, nil 
 func (f *fake) Threads() ([]arena.Thread, error)            { return f.threads, nil }
 func (f *fake) Now() int64                                  { return 1_000_000 }
 func (f *fake) ContextLosses() (ambiguous, contexts uint64) { return 3, 4 }
+
+func (f *fake) MakeQuota(number uint16) error {
+	f.most[number], f.taken[number] = 0, 0
+	return nil
+}
+
+func (f *fake) SetQuota(number uint16, most uint64) { f.most[number] = most }
+func (f *fake) IsUsedUp(number uint16) bool         { return f.taken[number] >= f.most[number] }
 
 func (f *fake) SetRings(_, levels uint32) error {
 	f.levels = levels

@@ -210,21 +210,98 @@ func TestProbesAreApplied(t *testing.T) {
 			s.do("web 10", "done web 10")
 			s.expect("gold", "shop/Pay.charge", 20, 10)
 			ended := <-s.ended
-			if ended.Probe != "few" || ended.Why != liveprobes.EndedByCalls || ended.Limit != 30 || ended.Calls < 30 || ended.Calls > 40 {
-				t.Errorf("%+v, want the end of few after 30 to 40 calls, with a limit of 30", ended)
+			if ended.Probe != "few" || ended.Why != liveprobes.EndedByCalls {
+				t.Errorf("%+v, want the end of few by its calls", ended)
 			}
-			s.expect("few", "shop/Web.handle", ended.Calls, 0)
+			s.expect("few", "shop/Web.handle", 30, 0)
 			if report := s.apply(&probeset.Set{Probes: []probeset.Probe{s.watch.Set().Probes[0]}}); report.Installation != nil || report.Woven+report.Removed != 0 {
 				t.Errorf("%+v", report)
 			}
 			s.do("vip 7", "done vip 7 asked 7") // what asks is the program, and nobody else
 			s.do("web 10", "done web 10")
 			s.expect("gold", "shop/Pay.charge", 20, 10)
-			s.expect("few", "shop/Web.handle", ended.Calls, 0)
+			s.expect("few", "shop/Web.handle", 30, 0)
 			s.lock.Lock()
 			defer s.lock.Unlock()
 			if len(s.notices) != 2 || !strings.Contains(s.notices[0], "class shop.Vip was loaded") {
 				t.Errorf("%q", s.notices)
+			}
+		})
+	}
+}
+
+// TestLimitsAreExact lets eight threads call methods as fast as they can: probes with a limit count exactly as many calls, each
+// its own, and then nothing, and have no hooks any more.
+func TestLimitsAreExact(t *testing.T) {
+	const most = 30
+	probe := func(name, method string, level probeset.Level, more func(p *probeset.Probe)) probeset.Probe {
+		p := probeset.Probe{Name: name, Methods: spectest.Patterns(method), Level: level, Calls: most}
+		if more != nil {
+			more(&p)
+		}
+		return p
+	}
+	limited := []probeset.Probe{
+		probe("count", "shop.Web.handle", probeset.Count, nil),
+		probe("fewer", "shop.Web.handle", probeset.Time, func(p *probeset.Probe) { p.Calls = 7 }),
+		probe("condition", "shop.Pay.charge", probeset.Time, func(p *probeset.Probe) {
+			p.Within, p.When = spectest.Sequences("shop.Order.place >"), spectest.Expr(`$1.getTier() == "gold"`)
+		}),
+		probe("exit", "shop.Pay.check", probeset.Count, func(p *probeset.Probe) { p.When = spectest.Expr("$return") }),
+		probe("slow", "shop.Pay.check", probeset.Time, func(p *probeset.Probe) { p.SlowerThan = 1 }),
+		probe("callers", "shop.Audit.write", probeset.Count, func(p *probeset.Probe) { p.Context = 1 }),
+		probe("trace", "shop.Order.place", probeset.Trace, nil),
+		probe("nested", "shop.Main.nest", probeset.Time, nil),
+		probe("several", "shop.Order.*", probeset.Count, func(p *probeset.Probe) { p.Calls = 1000 }),
+	}
+	all := probeset.Probe{Name: "all", Methods: spectest.Patterns("shop.Web.handle"), Level: probeset.Count}
+	for _, jdk := range jvmtest.JDKs(t) {
+		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
+			t.Parallel()
+			s := openShop(t, jdk)
+			s.do("storm 8", "done storm 8")
+			s.apply(&probeset.Set{Probes: append([]probeset.Probe{all}, limited...)})
+			for range limited {
+				if ended := <-s.ended; ended.Why != liveprobes.EndedByCalls {
+					t.Errorf("%+v, want the end by calls", ended)
+				}
+			}
+			calls := func() map[string]uint64 {
+				results, err := s.watch.Results()
+				if err != nil {
+					t.Fatal(err)
+				}
+				calls := make(map[string]uint64)
+				for _, row := range results.Rows {
+					calls[row.Probe] += row.Calls
+				}
+				return calls
+			}
+			got := calls()
+			for _, p := range limited {
+				if got[p.Name] != p.Calls {
+					t.Errorf("probe %s counted %d calls, want %d", p.Name, got[p.Name], p.Calls)
+				}
+			}
+			var hooked []string
+			for _, m := range s.session.Methods() {
+				hooked = append(hooked, m.Class+"."+m.Name)
+			}
+			if !slices.Equal(hooked, []string{"shop/Web.handle"}) {
+				t.Errorf("methods with hooks: %q, want that of the probe without a limit", hooked)
+			}
+			s.do("web 10", "done web 10")
+			after := calls()
+			if after["all"] < got["all"]+20 {
+				t.Errorf("the probe without a limit counted %d calls, then %d", got["all"], after["all"])
+			}
+			if delete(after, "all"); len(after) != len(limited) {
+				t.Errorf("probes %v, want %d", after, len(limited))
+			}
+			for name, n := range after {
+				if n != got[name] {
+					t.Errorf("probe %s counted %d calls after its end", name, n-got[name])
+				}
 			}
 		})
 	}

@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -48,6 +49,8 @@ type Options struct {
 	Focus bool
 	// Small includes small methods that call nothing, such as getters, in traces.
 	Small bool
+	// Held keeps the time and the calls of probes that end by them from beginning, until Begin.
+	Held bool
 	// Notice receives messages for the user; may be nil. It must not call Probes.
 	Notice func(string)
 	// Ended is called when a probe has ended by time or calls; may be nil. It must not
@@ -85,6 +88,9 @@ type target interface {
 	Threads() ([]arena.Thread, error)
 	Now() int64
 	ContextLosses() (ambiguous, contexts uint64)
+	MakeQuota(number uint16) error
+	SetQuota(number uint16, most uint64)
+	IsUsedUp(number uint16) bool
 	SetRings(bytes, levels uint32) error
 	RingCounters() (session.RingCounters, error)
 	Restart()
@@ -96,6 +102,8 @@ type shared struct {
 	positions *probes.Positions
 	sequences map[*Probes][]*pattern.Sequence
 	numbers   map[string]int32 // of tags, also of removed ones
+	quotas    map[uint16]*Probes
+	newest    uint16 // the number of the newest quota
 }
 
 // sharedKey is the key under which a session has it.
@@ -103,7 +111,7 @@ type sharedKey struct{}
 
 // newShared returns what the Probes of a JVM share.
 func newShared() *shared {
-	return &shared{positions: &probes.Positions{}, sequences: make(map[*Probes][]*pattern.Sequence), numbers: make(map[string]int32)}
+	return &shared{positions: &probes.Positions{}, sequences: make(map[*Probes][]*pattern.Sequence), numbers: make(map[string]int32), quotas: make(map[uint16]*Probes)}
 }
 
 // next returns positions for the sequences of one of the Probes: see probes.Positions.Next. The
@@ -120,6 +128,26 @@ func (s *shared) next(of *Probes, wanted []*pattern.Sequence) (next *probes.Posi
 func (s *shared) keep(of *Probes, wanted []*pattern.Sequence) {
 	s.sequences[of] = wanted
 	s.positions.Keep(append(s.others(of), wanted...))
+}
+
+// newQuota returns the number of a free quota, the one that was freed long before others: calls of
+// its former spots may still be running. The turn is held.
+func (s *shared) newQuota(of *Probes) (number uint16, err error) {
+	for range arena.MostQuotas {
+		s.newest = s.newest%arena.MostQuotas + 1
+		if s.quotas[s.newest] == nil {
+			s.quotas[s.newest] = of
+			return s.newest, nil
+		}
+	}
+	return 0, fmt.Errorf("at most %d probes of a JVM can have a limit of calls: leave out calls: of some, or end other commands", arena.MostQuotas)
+}
+
+// freeQuotas frees the quotas of Probes that these do not keep. The turn is held.
+func (s *shared) freeQuotas(of *Probes, kept []*probes.Probe) {
+	maps.DeleteFunc(s.quotas, func(number uint16, owner *Probes) bool {
+		return owner == of && !slices.ContainsFunc(kept, func(p *probes.Probe) bool { return p.Quota == number })
+	})
 }
 
 func (s *shared) others(of *Probes) (others []*pattern.Sequence) {
@@ -154,6 +182,7 @@ type Probes struct {
 	handsOff bool                       // tasks carry contexts
 	numbers  map[string]int32           // of tags, also of removed ones
 	traced   map[string]bool            // probes that are or were traced
+	isHeld   bool                       // no probe ends by time or calls yet
 	began    map[string]beginning       // by probe
 	names    map[uint32]probes.SpotName // by id, also of removed spots
 	methods  map[uint32]classfile.MethodRef
@@ -186,8 +215,10 @@ type plan struct {
 
 // A beginning is the time when a probe began, and the number of its calls at that time.
 type beginning struct {
-	at    time.Time
-	calls uint64
+	at      time.Time
+	calls   uint64
+	free    uint64    // calls before it had a limit
+	reached time.Time // when it was seen that its quota is used up
 }
 
 // New returns the probes of a session, none of them applied yet. It sends no request to the JVM before Apply.
@@ -205,7 +236,7 @@ func newProbes(t target, l *jimage.Image, common *shared, o Options) *Probes {
 		Own: func() own.Packages { return o.Own }, target: t, options: o, shared: common, classes: probes.NewClasses(l, t.TagsClass()), applied: make(map[string]instrument.Spot),
 		numbers: make(map[string]int32), traced: make(map[string]bool), began: make(map[string]beginning),
 		names: make(map[uint32]probes.SpotName), methods: make(map[uint32]classfile.MethodRef), rows: make(results.Numbers),
-		bodies: callgraph.New(callgraph.Settings{Bodies: true}), isLazy: o.Lazy, called: make(map[classfile.MethodRef]bool),
+		bodies: callgraph.New(callgraph.Settings{Bodies: true}), isLazy: o.Lazy, called: make(map[classfile.MethodRef]bool), isHeld: o.Held,
 		revealed: make(map[string]bool), focuses: make(map[string]*focus), excluded: make(map[classfile.MethodRef]bool),
 	}
 	return w
@@ -216,6 +247,7 @@ func (w *Probes) Close() {
 	w.shared.turn.Lock()
 	delete(w.shared.sequences, w)
 	w.shared.positions.Keep(w.shared.others(w))
+	w.shared.freeQuotas(w, nil)
 	w.shared.turn.Unlock()
 	w.lock.Lock()
 	defer w.lock.Unlock()
@@ -254,9 +286,9 @@ func (w *Probes) notice(text string) {
 	}
 }
 
-// PollEvery is the interval at which Run reads labels and checks for ends. It reads the
+// pollEvery is the interval at which Run reads labels and checks for ends. It reads the
 // arena and sends no request to the JVM.
-const PollEvery = 20 * time.Millisecond
+const pollEvery = 20 * time.Millisecond
 
 // Start calls Run in a goroutine until stop is called, which waits for its end.
 func (w *Probes) Start(failed func(error)) (stop func()) {
@@ -277,7 +309,7 @@ func (w *Probes) Start(failed func(error)) (stop func()) {
 // Run reads the meaning of labels and ends probes by time and calls, until the context
 // ends.
 func (w *Probes) Run(ctx context.Context) error {
-	ticker := time.NewTicker(PollEvery)
+	ticker := time.NewTicker(pollEvery)
 	defer ticker.Stop()
 	for {
 		select {
@@ -291,27 +323,15 @@ func (w *Probes) Run(ctx context.Context) error {
 				w.switchOff(w.spotsOf(e.Probe)) // removing hooks takes longer
 			}
 			w.lock.Unlock()
-			if err := errors.Join(w.applyAgain(ctx, now), w.weavePending(ctx)); err != nil {
+			ended, err := w.end(ctx, due)
+			if err := errors.Join(err, w.applyAgain(ctx, now), w.weavePending(ctx)); err != nil {
 				if ctx.Err() != nil {
 					return nil
 				}
 				return err
 			}
-			for _, e := range due {
-				err := w.End(ctx, e.Probe)
-				if errors.Is(err, errNoProbe) {
-					continue // it was removed in the meantime
-				}
-				if err != nil {
-					if ctx.Err() != nil {
-						return nil
-					}
-					return fmt.Errorf("ending probe %s: %w", e.Probe, err)
-				}
+			for _, e := range ended {
 				if w.options.Ended != nil {
-					w.lock.Lock()
-					e.Calls = w.callsOf(e.Probe) - w.began[e.Probe].calls
-					w.lock.Unlock()
 					w.options.Ended(e)
 				}
 			}
@@ -373,34 +393,72 @@ func (w *Probes) weavePending(ctx context.Context) error {
 type End struct {
 	Probe string
 	Why   Ending
-	// Calls is how many calls it has measured; Limit is after how many it was to end, 0 for no limit.
-	// There can be more calls than that: those until the limit was noticed and the hooks were off.
-	Calls, Limit uint64
 }
 
 // due returns the probes that have reached their end. The lock is held.
 func (w *Probes) due(now time.Time) (ends []End) {
-	if w.set == nil {
+	if w.plan == nil || w.isHeld {
 		return nil
 	}
-	for i := range w.set.Probes {
-		p := &w.set.Probes[i]
-		if why := w.reached(p, now); why != "" {
-			ends = append(ends, End{Probe: p.Name, Why: why, Limit: p.Calls})
+	for _, p := range w.plan.Probes {
+		began := w.began[p.Name]
+		switch {
+		case p.For > 0 && now.Sub(began.at) >= p.For:
+			ends = append(ends, End{p.Name, EndedByTime})
+		case p.Quota > 0 && w.target.IsUsedUp(p.Quota):
+			if began.reached.IsZero() {
+				began.reached = now
+				w.began[p.Name] = began
+			}
+			if w.isComplete(p) || now.Sub(began.reached) >= lastCalls {
+				ends = append(ends, End{p.Name, EndedByCalls})
+			}
 		}
 	}
 	return ends
 }
 
-func (w *Probes) reached(p *probeset.Probe, now time.Time) Ending {
-	began := w.began[p.Name]
-	if p.For > 0 && now.Sub(began.at) >= p.For {
-		return EndedByTime
+// lastCalls is how long a probe whose quota is used up waits for its calls to return. Later ones are
+// counted without their time.
+const lastCalls = time.Second
+
+// isComplete reports whether all calls of a probe's quota are counted, and have returned as far as
+// they are timed. The lock is held.
+func (w *Probes) isComplete(p *probes.Probe) bool {
+	sum, err := w.target.Sum()
+	if err != nil {
+		return true
 	}
-	if p.Calls > 0 && w.callsOf(p.Name) >= began.calls+p.Calls {
-		return EndedByCalls
+	calls := uint64(0)
+	for id, name := range w.names {
+		if t := sum.Methods[id]; t != nil && name.Probe == p.Name && !name.Inside && name.Record.Name == "" {
+			if calls += t.Calls; t.Active > 0 && !p.IsLate() { // a late call is not counted before it returns
+				return false
+			}
+		}
 	}
-	return ""
+	return calls >= w.began[p.Name].calls+p.Calls
+}
+
+// Begin lets the time and the calls of probes begin that end by them, if they were held.
+func (w *Probes) Begin() {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	w.isHeld = false
+	if w.plan == nil {
+		return
+	}
+	for _, p := range w.plan.Probes {
+		w.began[p.Name] = beginning{at: time.Now(), calls: w.callsOf(p.Name)}
+		w.setQuota(p)
+	}
+}
+
+// setQuota lets a probe that has a quota count its calls. The lock is held.
+func (w *Probes) setQuota(p *probes.Probe) {
+	if p.Quota > 0 && !w.isHeld {
+		w.target.SetQuota(p.Quota, p.Calls-min(p.Calls, w.began[p.Name].free))
+	}
 }
 
 // spotsOf returns the ids of the spots of a probe, without those of its traces. The lock is held.
@@ -427,13 +485,31 @@ func (w *Probes) setLevel(ctx context.Context, probe string, level probeset.Leve
 	})
 }
 
-// End removes a probe. Its results stay.
-func (w *Probes) End(ctx context.Context, probe string) error {
-	_, err := w.alter(ctx, probe, func(probes []probeset.Probe, at int) []probeset.Probe { return slices.Delete(probes, at, at+1) })
-	return err
+// end removes probes that have reached their end, and returns those that had not been removed meanwhile. Their results stay.
+func (w *Probes) end(ctx context.Context, due []End) (ended []End, err error) {
+	if len(due) == 0 {
+		return nil, nil
+	}
+	w.shared.turn.Lock()
+	defer w.shared.turn.Unlock()
+	w.turn.Lock()
+	defer w.turn.Unlock()
+	set := *w.Set()
+	set.Probes = slices.DeleteFunc(slices.Clone(set.Probes), func(p probeset.Probe) bool {
+		at := slices.IndexFunc(due, func(e End) bool { return e.Probe == p.Name })
+		if at >= 0 {
+			ended = append(ended, due[at])
+		}
+		return at >= 0
+	})
+	if len(ended) == 0 {
+		return nil, nil
+	}
+	if _, err := w.apply(ctx, &set); err != nil {
+		return nil, fmt.Errorf("removing the hooks of probes that have ended: %w", err)
+	}
+	return ended, nil
 }
-
-var errNoProbe = errors.New("there is no probe")
 
 // alter applies the set with one probe changed.
 func (w *Probes) alter(ctx context.Context, name string, change func(probes []probeset.Probe, at int) []probeset.Probe) (*Report, error) {
@@ -449,7 +525,7 @@ func (w *Probes) alter(ctx context.Context, name string, change func(probes []pr
 		for _, p := range set.Probes {
 			names = append(names, p.Name)
 		}
-		return nil, fmt.Errorf("%w %s; the probes are %s", errNoProbe, name, strings.Join(names, ", "))
+		return nil, fmt.Errorf("there is no probe %s; the probes are %s", name, strings.Join(names, ", "))
 	}
 	set.Probes = change(set.Probes, at)
 	return w.apply(ctx, &set)

@@ -130,20 +130,18 @@ func (w *Probes) labelled(sum *arena.Summary) (totals map[results.Key]*arena.Tot
 // isGrouped reports whether the results of a spot have labels. The lock is held.
 func (w *Probes) isGrouped(spot uint32) bool { return w.names[spot].Grouped }
 
-// callsOf returns a lower bound of the calls of a probe, since several of its sequences
-// may hold for the same call. The lock is held.
-func (w *Probes) callsOf(probe string) uint64 {
+// callsOf returns the calls of a probe. A call for which several of its sequences hold counts for
+// each of them. The lock is held.
+func (w *Probes) callsOf(probe string) (calls uint64) {
 	sum, err := w.target.Sum()
 	if err != nil {
 		return 0
 	}
-	acted := make(overlap)
 	for id, name := range w.names {
 		if t := sum.Methods[id]; t != nil && name.Probe == probe && !name.Inside && name.Record.Name == "" {
-			acted.add(&name, t.Calls)
+			calls += t.Calls
 		}
 	}
-	calls, _ := acted.calls()
 	return calls
 }
 

@@ -85,6 +85,7 @@ type Spot struct {
 	Groups               uint16 // Watches: the tags by which results are grouped
 	Context              uint8  // Watches: how many callers results are grouped by
 	User                 *User  // Templates: the template
+	Quota                uint16 // Watches: the number of the quota from which calls are taken (see arena.MakeQuota); Templates: they run while it has some left; 0 for none
 }
 
 // A User is a template that a user has written.
@@ -173,9 +174,9 @@ func (p *Spot) hasCode() bool {
 	return slices.ContainsFunc(p.Code, func(c weave.Lowered) bool { return c != nil })
 }
 
-// isPlain reports whether a spot measures every call of its method, in one group.
+// isPlain reports whether a spot measures every call of its method, in one group and without end.
 func (p *Spot) isPlain() bool {
-	return p.Kind == Watches && p.Form == Plain && !p.hasCode() && p.Below|p.Direct|p.Outside == 0 && p.Groups == 0 && p.Context == 0
+	return p.Kind == Watches && p.Form == Plain && !p.hasCode() && p.Below|p.Direct|p.Outside == 0 && p.Groups == 0 && p.Context == 0 && p.Quota == 0
 }
 
 var moments = []weave.Moment{weave.AtEntry, weave.AtReturn, weave.AtThrow}
@@ -336,7 +337,7 @@ func callsMethods(codes []weave.Lowered) bool {
 
 // Entry returns what the hook of a spot reads. Its words are, by kind:
 //
-//	Watches   below | direct<<32    idle | outside    groups | fails | context<<32
+//	Watches   below | direct<<32    idle | outside    groups | fails | quota | context<<32
 //	Anchors   below | first<<32     direct            -
 //	Tags      number                -                 -
 //	Keeps     -                     -                 -
@@ -350,7 +351,7 @@ func (p *PlacedSpot) Entry() arena.WatchEntry {
 	case Watches, Templates:
 		e.Words[0] = uint64(p.Below) | uint64(p.Direct)<<32
 		e.Words[1] = p.idle() | uint64(p.Outside)<<arena.MostPositions
-		e.Words[2] = uint64(p.Groups) | uint64(p.Context)<<32
+		e.Words[2] = uint64(p.Groups) | uint64(p.Quota)<<arena.QuotaShift | uint64(p.Context)<<32
 		if p.isPure {
 			e.Words[2] |= arena.WatchPure
 		}

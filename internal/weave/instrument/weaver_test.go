@@ -167,3 +167,39 @@ func TestEveryHandOffHasItsTemplate(t *testing.T) {
 		}
 	}
 }
+
+// TestQuotaChangesOnlyTheHookOfItsSpot: a spot with a quota is in the table of spots with its number; others keep their hooks.
+func TestQuotaChangesOnlyTheHookOfItsSpot(t *testing.T) {
+	w, err := NewWeaver(Settings{Live: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name       string
+		spot       Spot
+		isSwitched bool
+		template   *weave.Template
+		word       uint64
+		isRefused  bool
+	}{
+		{name: "no quota", spot: Spot{}, isSwitched: true, template: w.templates.live, word: arena.WatchPure},
+		{name: "a quota", spot: Spot{Quota: 3}, template: w.templates.spots.plain, word: arena.WatchPure | 3<<arena.QuotaShift},
+		{name: "by callers", spot: Spot{Quota: 4, Context: 2}, template: w.templates.spots.plain, word: arena.WatchPure | 4<<arena.QuotaShift | 2<<32},
+		{name: "in a context", spot: Spot{Quota: 5, Below: 1}, template: w.templates.spots.watch, word: arena.WatchPure | 5<<arena.QuotaShift},
+		{name: "at the exit", spot: Spot{Quota: arena.MostQuotas, Form: Late}, template: w.templates.spots.late, word: arena.WatchPure | arena.MostQuotas<<arena.QuotaShift},
+		{name: "too many", spot: Spot{Quota: arena.MostQuotas + 1}, isRefused: true},
+	} {
+		tt.spot.MethodRef, tt.spot.Key = classfile.MethodRef{Class: "a/B", Name: "m", Descriptor: "()V"}, tt.name
+		placed, _ := w.Place(&tt.spot)
+		if tt.isRefused {
+			if placed.IsActive() {
+				t.Errorf("%s: quota %d was accepted", tt.name, tt.spot.Quota)
+			}
+			continue
+		}
+		template, _ := w.templates.of(&tt.spot, true)
+		if got := placed.Entry().Words[2]; got != tt.word || placed.IsSwitched() != tt.isSwitched || template != tt.template {
+			t.Errorf("%s: word %#x, in the switch table: %t, want %#x, %t, and the template of that", tt.name, got, placed.IsSwitched(), tt.word, tt.isSwitched)
+		}
+	}
+}

@@ -378,7 +378,7 @@ func (p *Plan) addProbe(m universe.Method, probe *Probe) (made []*Spot) {
 		s := &Spot{
 			Spot: instrument.Spot{
 				MethodRef: m.MethodRef, Key: probe.key(q), Kind: instrument.Watches, Form: probe.form,
-				Flags: flags, Period: period, Groups: probe.groups, Context: uint8(probe.Context),
+				Flags: flags, Period: period, Groups: probe.groups, Context: uint8(probe.Context), Quota: probe.Quota,
 			},
 			Method: m, Probe: probe, sequence: q, conditional: q != nil || probe.entry != nil || probe.exit != nil || probe.mark != nil,
 		}
@@ -416,7 +416,7 @@ func userSpots(watch *Spot) (made []*Spot) {
 		made = append(made, &Spot{Spot: s, Method: watch.Method, Probe: probe, sequence: watch.sequence, record: record})
 	}
 	key := "template " + probe.user.Hash() + "|" + watch.Key
-	add(instrument.Spot{Key: key, Kind: instrument.Templates, Below: watch.Below, Direct: watch.Direct, Outside: watch.Outside, User: probe.user}, weave.Record{})
+	add(instrument.Spot{Key: key, Kind: instrument.Templates, Below: watch.Below, Direct: watch.Direct, Outside: watch.Outside, Quota: watch.Quota, User: probe.user}, weave.Record{})
 	for i, record := range probe.user.Records {
 		number := probe.user.Tags[i]
 		switch record.Kind {

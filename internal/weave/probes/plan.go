@@ -162,6 +162,9 @@ func (p *Probe) key(s *pattern.Sequence) string {
 	if p.Context > 0 {
 		words = append(words, "context "+strconv.Itoa(p.Context))
 	}
+	if p.Quota > 0 { // no other look may have the spot
+		words = append(words, "quota "+strconv.Itoa(int(p.Quota)))
+	}
 	return strings.Join(words, "|")
 }
 

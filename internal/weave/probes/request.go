@@ -65,6 +65,7 @@ type Probe struct {
 	groups      uint16
 	form        instrument.Form
 	user        *instrument.User // nil without a template of the user
+	Quota       uint16           // the number of the quota from which its spots take calls, to be set before Compile; 0 for none
 }
 
 // A capture is an expression whose value is recorded with a call.
@@ -322,6 +323,9 @@ func (r *Request) NeedsAll() bool {
 		return p.entry != nil || p.exit != nil || p.Fails != nil || len(p.captures) > 0 || p.Level >= probeset.Trace
 	})
 }
+
+// IsLate reports whether the condition of a probe is decided when a call returns.
+func (p *Probe) IsLate() bool { return p.exit != nil }
 
 // Matches reports whether a probe names a method.
 func (p *Probe) Matches(m classfile.MethodRef) bool {

@@ -3,7 +3,7 @@
 package arena
 
 const (
-	layoutVersion          = 0xb                // of this table
+	layoutVersion          = 0xc                // of this table
 	layoutMagic            = 0x31524145444e4f53 // "SONDEAR1" as a little-endian file shows it
 	layoutUnit             = 0x40               // what a ref counts
 	layoutFirstFrames      = 0x20               // frame pieces hold 32, 64, 128, … frames
@@ -20,7 +20,7 @@ const (
 	layoutInside           = 0x10               // acts only inside the context
 	layoutFlat             = 0x20               // no calling context: one node for each method
 	layoutDiscover         = 0x40               // a call waits until its callees have hooks
-	layoutCallers          = 0x80               // one call in k is counted, or timed, by its caller; all others are counted
+	layoutCallers          = 0x80               // one call in k is counted, or timed, by its caller; all others are counted. Hooks set it with LATE: the call has a quota
 	layoutHere             = 0x100              // with CALLERS: the hook is in the caller, not in the callee; with TRACED: without values
 	layoutSpread           = 0x200              // times go into a distribution as well
 	layoutLate             = 0x400              // a call is counted at its exit, if that says so
@@ -35,19 +35,20 @@ const (
 	layoutTokenSpilled     = 0x2
 	layoutTokenLate        = 0x3
 	layoutMostEpoch        = 0x7ffff
-	layoutFrameTimed       = 0x1   // the clock was read
-	layoutFrameDrawn       = 0x2   // timed for its own sake, not for its parent's
-	layoutFrameFlat        = 0x4   // the thread's place in the tree is not changed by it
-	layoutFrameRoot        = 0x8   // it opened a context
-	layoutFrameSampled     = 0x10  // sampled, so its square is added as well
-	layoutFrameSpread      = 0x20  // its time goes into the node's distribution
-	layoutFrameLate        = 0x40  // it is not counted yet
-	layoutFrameTraced      = 0x80  // it is to be written into the ring, where room is reserved for it
-	layoutFrameOpened      = 0x100 // it opened a transaction
-	layoutFrameValues      = 0x200 // values may be captured
-	layoutFrameValued      = 0x400 // and some were
-	layoutFrameJoined      = 0x800 // no call: above it the thread works for another transaction
-	layoutFrameDepthShift  = 0x10  // the ring's depth before it, for traced calls and for frames that are no calls
+	layoutFrameTimed       = 0x1    // the clock was read
+	layoutFrameDrawn       = 0x2    // timed for its own sake, not for its parent's
+	layoutFrameFlat        = 0x4    // the thread's place in the tree is not changed by it
+	layoutFrameRoot        = 0x8    // it opened a context
+	layoutFrameSampled     = 0x10   // sampled, so its square is added as well
+	layoutFrameSpread      = 0x20   // its time goes into the node's distribution
+	layoutFrameLate        = 0x40   // it is not counted yet
+	layoutFrameTraced      = 0x80   // it is to be written into the ring, where room is reserved for it
+	layoutFrameOpened      = 0x100  // it opened a transaction
+	layoutFrameValues      = 0x200  // values may be captured
+	layoutFrameValued      = 0x400  // and some were
+	layoutFrameJoined      = 0x800  // no call: above it the thread works for another transaction
+	layoutFrameQuota       = 0x1000 // it is late, and counts only if its exit can take one of a quota
+	layoutFrameDepthShift  = 0x10   // the ring's depth before it, for traced calls and for frames that are no calls
 	layoutFirstMethodId    = 0x10000
 	layoutCalibrationId    = 0x1    // calls made to learn what calls cost
 	layoutAdjustmentId     = 0x2    // time that Sonde took from a thread
@@ -63,10 +64,12 @@ const (
 	layoutWatchValues      = 0x4     // values that a template captures at the entry, and at the exit
 	layoutWatchPure        = 0x10000 // what its condition asks calls nothing, so that nobody must be muted for it
 	layoutWatchFails       = 0x20000 // the condition at its exit says which calls have failed, not which count
-	layoutPathPositions    = 0x1c    // elements of all sequences together
+	layoutWatchQuotaShift  = 0x12
+	layoutPathPositions    = 0x1c // elements of all sequences together
 	layoutTagsMost         = 0x10
 	layoutTagTrace         = 0x10  // the number of tags that are the trace of others: they are in no label
 	layoutContextMost      = 0x8   // callers in a row that make a label
+	layoutQuotasMost       = 0x400 // probes that may count a limited number of calls; quotas are numbered from 1
 	layoutArrivals         = 0x100 // how many calls may wait for their callees at once
 	layoutNearby           = 0x100 // how many nodes a thread finds by id at once
 	layoutChildren         = 0x4   // how many children a node finds by id at once
@@ -135,6 +138,14 @@ const (
 	headerAccount          = 972 // ref of the account of a pack; 0: there is no pack
 	headerAmbiguous        = 976 // tasks that were handed on in two contexts at once
 	headerContextsLost     = 984 // anchors and tags that found no room
+	headerQuotas           = 992 // ref of the quotas, by Sonde; 0: there are none
+)
+
+// quota: how many calls all spots of a probe may count together; a cache line each.
+const (
+	quotaSize  = 64
+	quotaTaken = 0 // calls that have taken one, in the order in which they are counted
+	quotaMost  = 8 // by Sonde
 )
 
 // block: what belongs to one thread.

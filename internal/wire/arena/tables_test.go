@@ -126,7 +126,7 @@ func TestWatchesAreFound(t *testing.T) {
 					Probe: Probe{ID: id, Flags: On | Flags(random.Intn(2))*Timed, Period: 1 + uint32(random.Intn(9))},
 					Words: [3]uint64{
 						uint64(random.Intn(1<<MostPositions)) | uint64(random.Intn(1<<MostPositions))<<32, uint64(random.Intn(1 << (2 * MostPositions))),
-						uint64(random.Intn(2*WatchPure)) | uint64(random.Intn(MostContext+1))<<32,
+						uint64(random.Intn(2*WatchFails)) | uint64(random.Intn(MostQuotas+1))<<QuotaShift | uint64(random.Intn(MostContext+1))<<32,
 					},
 				}
 			}
@@ -166,7 +166,7 @@ func TestImpossibleWatchesAreRefused(t *testing.T) {
 		"a position too many":   {{Probe: probe, Words: [3]uint64{1 << MostPositions}}},
 		"an own one too many":   {{Probe: probe, Words: [3]uint64{1 << (32 + MostPositions)}}},
 		"a direct one too many": {{Probe: probe, Words: [3]uint64{0, 1 << (2 * MostPositions)}}},
-		"an unknown grouping":   {{Probe: probe, Words: [3]uint64{0, 0, 1 << 18}}},
+		"too high a quota":      {{Probe: probe, Words: [3]uint64{0, 0, (MostQuotas + 1) << QuotaShift}}},
 		"too long a context":    {{Probe: probe, Words: [3]uint64{0, 0, (MostContext + 1) << 32}}},
 	} {
 		if _, err := WatchTable(entries); err == nil {

@@ -8,7 +8,8 @@ import java.util.concurrent.Future;
 
 /**
  * A shop that takes orders when it is told to, and counts what it does. Each order has a customer, and is priced by a
- * thread of a pool. Commands are lines: "orders N" takes N orders, "load" computes all the time from then on.
+ * thread of a pool. Commands are lines: "orders N" takes N orders, "load" computes all the time from then on,
+ * "rush" takes rates in eight threads until the next line.
  */
 public final class Shop {
     private static final String[] CUSTOMERS = {"ann", "bob", "eve"};
@@ -21,6 +22,7 @@ public final class Shop {
     static volatile long steps;
     static volatile double sink;
     private static boolean loaded;
+    private static volatile int lines;
 
     private Shop() {
     }
@@ -29,8 +31,11 @@ public final class Shop {
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
         System.out.println("ready");
         for (String line = in.readLine(); line != null; line = in.readLine()) {
+            lines++;
             if (line.equals("load")) {
                 load();
+            } else if (line.equals("rush")) {
+                rush(lines);
             } else {
                 for (int i = Integer.parseInt(line.split(" ")[1]); i > 0; i--) {
                     order(CUSTOMERS[i % 3], i);
@@ -95,6 +100,18 @@ public final class Shop {
 
     static double rate() {
         return 0.2;
+    }
+
+    private static void rush(final int number) {
+        for (int i = 0; i < 8; i++) {
+            Thread rush = new Thread(() -> {
+                while (lines == number) {
+                    sink = rate();
+                }
+            }, "rush");
+            rush.setDaemon(true);
+            rush.start();
+        }
     }
 
     private static void load() {

@@ -38,6 +38,10 @@ public final class SondeHooksRecord {
         if (at < 0 || !SondeHooksWatch.holds(id)) {
             return 0;
         }
+        int quota = SondeHooksQuota.of(table[at + 3]);
+        if (quota != 0 && !SondeHooksQuota.admits(quota, false)) {
+            return 0; // the spot that counts the call is inside and takes one
+        }
         return (table[at + 3] & WATCH_PURE) != 0 ? PURE : SondeHooksWatch.mute();
     }
 

@@ -34,8 +34,10 @@ public final class SondeHooksTrace {
     private static final int CAPTURES = 2;
     private static final int CAPTURE = 3;
     private static final int LABEL = 4;
-    private static final int DROP = 5;
-    private static final int DROP_UNSURE = 6;
+    private static final int TAKE = 5;
+    private static final int ASK = 6;
+    private static final int DROP = 7;
+    private static final int DROP_UNSURE = 8;
 
     private SondeHooksTrace() {
     }
@@ -68,11 +70,13 @@ public final class SondeHooksTrace {
     /**
      * Ends the call of a token by the result of its condition: 1, it is kept; 0, it is dropped; otherwise, it is dropped as
      * undecided. A call that was counted at its beginning is always kept. If the condition says which calls have failed,
-     * 1 means that this one has.
+     * 1 means that this one has. If its spot has a quota that is used up, or had one and is off, the call is dropped.
      */
     public static void settle(long token, int id, int answer, boolean threw) {
+        long fourth = SondeHooksWatch.fourth(id);
+        int quota = fourth < 0 ? 0 : SondeHooksQuota.of(fourth);
         if (token == TOKEN_LATE) {
-            if (answer == 1) {
+            if (answer == 1 && fourth >= 0 && (quota == 0 || SondeHooksQuota.admits(quota, true))) {
                 SondeHooksTree.spill(id);
                 if (threw) {
                     SondeHooksTree.countThrown(id, true);
@@ -80,9 +84,12 @@ public final class SondeHooksTrace {
             }
             return;
         }
-        if (SondeHooksWatch.fails(id)) {
+        if (fourth >= 0 && (fourth & WATCH_FAILS) != 0) {
             threw |= answer == 1;
             answer = 1;
+        } else if (answer != 0 && (fourth < 0 || quota != 0) && isClocked(token)
+                && act(token, answer == 1 ? TAKE : ASK, quota, null) == 0) {
+            answer = 0;
         }
         if (answer != 1 && isClocked(token) && act(token, answer == 0 ? DROP : DROP_UNSURE, 0, null) != 0) {
             return;
@@ -131,9 +138,12 @@ public final class SondeHooksTrace {
                 int depth = (int) token & TOKEN_PAYLOAD;
                 if (depth > 0 && depth <= U.getInt(null, block + BLOCK_DEPTH)) {
                     long frame = SondeHooksTree.frame(b, block, depth - 1);
-                    if (what < DROP) {
+                    if (what < TAKE) {
                         result = what == ELAPSED ? now - U.getLong(null, frame + FRAME_START)
                                 : note(b, block, frame, what, number, value);
+                    } else if (what < DROP) {
+                        boolean needs = (U.getInt(null, frame + FRAME_FLAGS) & FRAME_QUOTA) != 0;
+                        result = !needs || SondeHooksQuota.take(b, number, what == TAKE) ? 1 : 0;
                     } else if ((U.getInt(null, frame + FRAME_FLAGS) & FRAME_LATE) != 0) {
                         drop(b, block, frame, depth, what, places, place);
                         result = 1;

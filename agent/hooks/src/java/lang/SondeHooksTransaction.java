@@ -222,6 +222,9 @@ final class SondeHooksTransaction {
         if ((probe & SPREAD) != 0) {
             flags |= FRAME_SPREAD;
         }
+        if ((probe & CALLERS) != 0) {
+            flags |= FRAME_QUOTA;
+        }
         if (ring != 0) {
             flags |= (probe & HERE) == 0 ? FRAME_VALUES : 0;
             flags |= reserve(block, ring, frame, flags, places, place) << FRAME_DEPTH_SHIFT;

@@ -33,6 +33,8 @@ public final class SondeHooksWatch {
      * the current value; values written to places of an earlier arena are never read.
      */
     static long[] nearby;
+    /** In the fourth word of an entry: by what results are grouped. */
+    static final long GROUPING = -1L << 32 | (1 << TAGS_MOST) - 1;
 
     private SondeHooksWatch() {
     }
@@ -271,21 +273,36 @@ public final class SondeHooksWatch {
         if (table[at + 1] >>> 32 != 0 && (table[at + 3] & WATCH_PURE) != 0 && !isMeant(table, at)) {
             return 0;
         }
-        long grouping = table[at + 3] & ~(long) (WATCH_PURE | WATCH_FAILS);
         int setting = (int) table[at];
+        int quota = SondeHooksQuota.of(table[at + 3]);
+        if (quota != 0) {
+            boolean isLate = (setting & LATE) != 0;
+            if (!SondeHooksQuota.admits(quota, !isLate)) {
+                return 0;
+            }
+            if (isLate) {
+                setting |= CALLERS; // its exit takes one
+            }
+        }
+        long grouping = table[at + 3] & GROUPING;
         return grouping == 0 ? SondeHooks.begin(id, setting) : SondeHooksLabels.begin(id, setting, grouping);
     }
 
-    /** Whether the condition at the exit of a spot says which calls have failed, not which calls count. */
-    static boolean fails(int id) {
+    /** The fourth word of the entry of a spot; -1 if it is off. */
+    static long fourth(int id) {
         long[] table = watches;
         int at = entry(table, id);
-        return at >= 0 && (table[at + 3] & WATCH_FAILS) != 0;
+        return at < 0 ? -1 : table[at + 3];
     }
 
-    /** Counts a call whose condition could not be evaluated. */
+    /** Counts a call whose condition could not be evaluated, as long as calls count. */
     @DontInline
     public static void unsure(int id) {
+        long fourth = fourth(id);
+        int quota = fourth < 0 ? 0 : SondeHooksQuota.of(fourth);
+        if (quota != 0 && !SondeHooksQuota.admits(quota, false)) {
+            return;
+        }
         long tid = U.getLong(Thread.currentThread(), TID);
         int index = SondeHooksPlaces.claim(tid);
         long[] places = SondeHooksPlaces.table(index);

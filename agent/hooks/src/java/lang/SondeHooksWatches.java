@@ -2,8 +2,6 @@ package java.lang;
 
 import static sonde.layout.Layout.ON;
 import static sonde.layout.Layout.TRACED;
-import static sonde.layout.Layout.WATCH_FAILS;
-import static sonde.layout.Layout.WATCH_PURE;
 import static sonde.layout.Layout.WATCH_WORDS;
 
 /** Controls spots, anchors and tag points for the agent: prepares everything that their hooks need before they are on. */
@@ -15,6 +13,7 @@ final class SondeHooksWatches {
     static void prepare() {
         SondeHooksPath.prepare();
         SondeHooksWatch.prepare();
+        SondeHooksQuota.prepare();
         SondeHooksDirect.prepare();
         SondeHooksTags.prepare();
         SondeHooksRecord.prepare();
@@ -35,7 +34,7 @@ final class SondeHooksWatches {
             boolean labels = false;
             boolean rows = false;
             for (int at = 0; at < table.length; at += WATCH_WORDS) {
-                labels |= (table[at] & ON) != 0 && ((table[at] & TRACED) != 0 || (table[at + 3] & ~(long) (WATCH_PURE | WATCH_FAILS)) != 0);
+                labels |= (table[at] & ON) != 0 && ((table[at] & TRACED) != 0 || (table[at + 3] & SondeHooksWatch.GROUPING) != 0);
                 rows |= table[at + 3] >>> 32 != 0;
             }
             if (labels) {

@@ -3,7 +3,7 @@ package sonde.layout;
 
 /** The arena's layout. All are compile-time constants: nothing of this class is there at run time. */
 public final class Layout {
-    public static final int VERSION = 0xb;
+    public static final int VERSION = 0xc;
     public static final long MAGIC = 0x31524145444e4f53L;
     public static final int UNIT = 0x40;
     public static final int FIRST_FRAMES = 0x20;
@@ -47,6 +47,7 @@ public final class Layout {
     public static final int FRAME_VALUES = 0x200;
     public static final int FRAME_VALUED = 0x400;
     public static final int FRAME_JOINED = 0x800;
+    public static final int FRAME_QUOTA = 0x1000;
     public static final int FRAME_DEPTH_SHIFT = 0x10;
     public static final int FIRST_METHOD_ID = 0x10000;
     public static final int CALIBRATION_ID = 0x1;
@@ -63,10 +64,12 @@ public final class Layout {
     public static final int WATCH_VALUES = 0x4;
     public static final int WATCH_PURE = 0x10000;
     public static final int WATCH_FAILS = 0x20000;
+    public static final int WATCH_QUOTA_SHIFT = 0x12;
     public static final int PATH_POSITIONS = 0x1c;
     public static final int TAGS_MOST = 0x10;
     public static final int TAG_TRACE = 0x10;
     public static final int CONTEXT_MOST = 0x8;
+    public static final int QUOTAS_MOST = 0x400;
     public static final int ARRIVALS = 0x100;
     public static final int NEARBY = 0x100;
     public static final int CHILDREN = 0x4;
@@ -133,6 +136,12 @@ public final class Layout {
     public static final int HEADER_ACCOUNT = 972;
     public static final int HEADER_AMBIGUOUS = 976;
     public static final int HEADER_CONTEXTS_LOST = 984;
+    public static final int HEADER_QUOTAS = 992;
+
+    /** Bytes of a quota. */
+    public static final int QUOTA_SIZE = 64;
+    public static final int QUOTA_TAKEN = 0;
+    public static final int QUOTA_MOST = 8;
 
     /** Bytes of a block. */
     public static final int BLOCK_SIZE = 1152;

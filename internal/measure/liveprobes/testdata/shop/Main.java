@@ -3,8 +3,10 @@ package shop;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 
-/** Does what its input says: web N, mock N, vip N. */
+/** Does what its input says: web N, mock N, vip N; storm N lets N threads work until the next line. */
 public class Main {
+    private static volatile int storms;
+
     public static void main(String[] args) throws Exception {
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
         Customer gold = new Customer("gold", "x");
@@ -15,11 +17,19 @@ public class Main {
             String[] words = line.split(" ");
             int count = Integer.parseInt(words[1]);
             String told = "";
+            storms++;
             switch (words[0]) {
                 case "web":
                     for (int i = 0; i < count; i++) {
                         web.handle(gold, i);
                         web.handle(silver, i);
+                    }
+                    break;
+                case "storm":
+                    for (int i = 0; i < count; i++) {
+                        Thread storm = new Thread(() -> storm(web, gold, silver, storms));
+                        storm.setDaemon(true);
+                        storm.start();
                     }
                     break;
                 case "mock":
@@ -32,6 +42,17 @@ public class Main {
             }
             System.out.println("done " + line + told);
         }
+    }
+
+    private static void storm(Web web, Customer gold, Customer silver, int number) {
+        for (int i = 0; storms == number; i++) {
+            web.handle(i % 3 == 0 ? gold : silver, i);
+            nest(i % 5);
+        }
+    }
+
+    static int nest(int depth) {
+        return depth == 0 ? 0 : 1 + nest(depth - 1);
     }
 
     /** Has classes load when it is told to, and not when Main is verified. */
