@@ -149,7 +149,11 @@ const (
 	// drillBudgetEvery is how often the cost of hooks is compared with the budget, pausesEvery how often pauses are read.
 	drillBudgetEvery = 300 * time.Millisecond
 	leastShare       = 200 * time.Millisecond
-	pausesEvery      = 10 * time.Millisecond
+	// burst is with how many calls hooks in frequent methods are switched off before their cost is known, and burstEvery how
+	// often that is looked at: a slow call may call a method for each of a million rows.
+	burst       = 10_000
+	burstEvery  = 50 * time.Millisecond
+	pausesEvery = 10 * time.Millisecond
 	// recordPart is how many times a hook that writes a record costs what one costs that takes the time.
 	recordPart = 2
 	// leastUse is the part of a processor that a program is assumed to use: hooks in one that is almost idle cost a
@@ -628,6 +632,11 @@ func (r *drillRun) restart(ctx context.Context) {
 // beginLevel begins to count calls.
 func (r *drillRun) beginLevel() {
 	r.level, r.readAt, r.missed = time.Now(), time.Time{}, r.lost
+	r.countCalls()
+}
+
+// countCalls begins to count the calls of each hook.
+func (r *drillRun) countCalls() {
 	r.callsBefore = make(map[uint32]uint64)
 	if sum, err := r.session.Sum(); err == nil {
 		for spot, totals := range sum.Methods {
@@ -659,6 +668,10 @@ func (r *drillRun) collect(ctx context.Context, isEnough func() bool) ending {
 		return notEnded
 	})
 	s.addTask(drillBudgetEvery, func() ending { return r.keepBudget(ctx) })
+	s.addTask(burstEvery, func() ending {
+		r.leaveFrequent(ctx, burst)
+		return notEnded
+	})
 	ended := s.wait(ctx)
 	r.measureShare()
 	if ended == endedDuration && r.root == nil && !r.hasSlow() {
@@ -773,7 +786,7 @@ func programNanos(since cost.Cost) float64 {
 func (r *drillRun) keepBudget(ctx context.Context) ending {
 	part, recent := r.measureShare()
 	isCostly := part > r.part && recent > r.part/2
-	if (isCostly || r.lost > r.missed+fewLost) && r.leaveFrequent(ctx) {
+	if (isCostly || r.lost > r.missed+fewLost) && r.leaveFrequent(ctx, 1) {
 		isCostly = part > r.part // until the next time, as if nothing had been switched off
 	}
 	period := drill.Period(r.period, part, r.part)
@@ -793,22 +806,31 @@ func (r *drillRun) keepBudget(ctx context.Context) ending {
 		r.screen.say("hooks cost %s of the program's CPU time, and the budget is %s: one call in %d is traced from now on", format.Percent(part), format.Percent(r.part), period)
 	}
 	r.applied.set, r.period = set, period
+	r.countCalls()
 	return notEnded
 }
 
-// leaveFrequent switches hooks off in what frequent methods call, if there are such methods, and begins to collect again.
-func (r *drillRun) leaveFrequent(ctx context.Context) bool {
-	sum, err := r.session.Sum()
-	if err != nil || !r.isDescending {
+// leaveFrequent switches hooks off in what frequent methods call, and in methods that are called too often, if there are such
+// methods with so many calls, and begins to collect again.
+func (r *drillRun) leaveFrequent(ctx context.Context, least uint64) bool {
+	if !r.isDescending {
 		return false
 	}
-	calls := make(map[classfile.MethodRef]uint64)
+	sum, err := r.session.Sum()
+	if err != nil {
+		return false
+	}
+	calls, roots := make(map[classfile.MethodRef]uint64), r.applied.Roots()
 	for spot, totals := range sum.Methods {
 		if m, is := r.applied.MethodOf(spot); is {
-			calls[m] += totals.Calls - min(totals.Calls, r.callsBefore[spot])
+			if n := totals.Calls - min(totals.Calls, r.callsBefore[spot]); n >= least || slices.Contains(roots, m) {
+				calls[m] += n
+			}
 		}
 	}
-	roots := r.applied.Roots()
+	for _, root := range roots { // other hooks count calls only below those that are traced
+		calls[root] = max(1, calls[root]/uint64(max(r.period, 1)))
+	}
 	tooMany := slices.DeleteFunc(drill.Frequent(calls, roots, drill.TooManyCalls), func(m classfile.MethodRef) bool { return slices.Contains(r.applied.MethodsOf(r.path), m) })
 	isNew := func(m classfile.MethodRef) bool { return slices.Contains(r.focus, m) || slices.Contains(tooMany, m) }
 	many := slices.DeleteFunc(drill.Frequent(calls, roots, drill.ManyCalls), func(m classfile.MethodRef) bool { return !isNew(m) })
