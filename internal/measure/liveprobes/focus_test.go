@@ -65,6 +65,36 @@ func TestNarrow(t *testing.T) {
 	}
 }
 
+// TestNarrowByOtherWays checks that an own method in focus gets hooks, and what it calls, even if no method in focus calls it, and
+// that excluded methods have none.
+func TestNarrowByOtherWays(t *testing.T) {
+	f := newFake(t)
+	w := newProbes(f, theLibrary(f.image), newShared(), Options{Focus: true})
+	p := probeOf("web", "shop.Web.handle")
+	p.Level, p.Levels = probeset.Trace, 100
+	apply(t, w, &probeset.Set{Probes: []probeset.Probe{p}})
+	charge := classfile.MethodRef{Class: "shop/Pay", Name: "charge", Descriptor: "(Lshop/Customer;I)Z"}
+	narrow := func() (on []string) {
+		if _, _, err := w.Narrow(t.Context(), w.Set(), "web", []classfile.MethodRef{handle}, []classfile.MethodRef{handle, charge}, 1); err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range f.spots {
+			if s.Key == insideKey && s.Flags != 0 {
+				on = append(on, s.Class+"."+s.Name)
+			}
+		}
+		slices.Sort(on)
+		return on
+	}
+	if got, want := narrow(), []string{"shop/Order.<init>", "shop/Order.place", "shop/Pay.apply", "shop/Pay.charge", "shop/Pay.check", "shop/Pay.log"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	w.Exclude([]classfile.MethodRef{place})
+	if got := narrow(); slices.Contains(got, "shop/Order.place") || !slices.Contains(got, "shop/Pay.charge") {
+		t.Errorf("got %q, want no hook in place", got)
+	}
+}
+
 // TestValues checks that what can be read without side effects is found, and no secret.
 func TestValues(t *testing.T) {
 	f := newFake(t)
