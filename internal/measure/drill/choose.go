@@ -157,25 +157,39 @@ func (t *Tree) dissolveBelow(path []*Node) {
 	}
 }
 
-// dissolveAround looks for a method of a path that is called by other ways as well, and has much more of the excess by all ways
-// together: for example one that several methods call to get a connection. The methods between it and the root then count as a part
-// of the root.
+// dissolveAround looks for a method that is called by several ways, and has most of the excess by all ways together, but not by
+// the path that was chosen: for example one that several methods call to get a connection. The methods between it and the root then
+// count as a part of the root.
 func (t *Tree) dissolveAround(path []*Node) bool {
 	if len(path) < 3 {
 		return false
 	}
 	sums, between := inAll(t.Root)
-	for _, n := range path[2:] {
-		s, spots := sums[n.Spot], between[n.Spot]
-		if n.Handed || s == nil || spots[n.Spot] || spots[t.Root.Spot] {
-			return false // on another thread, or a recursion
+	isFound := func(spot uint32, chosen *Node) bool {
+		excess := t.Time(sums[spot]).Excess()
+		return excess >= mostOfIt*t.excess() && excess >= moreInAll*t.Time(chosen).Excess() && !between[spot][spot] && !between[spot][t.Root.Spot]
+	}
+	for _, n := range path[1:] {
+		if n.Handed || sums[n.Spot] == nil {
+			return false // on another thread
 		}
-		if excess := t.Time(s).Excess(); excess >= mostOfIt*t.excess() && excess >= moreInAll*t.Time(n).Excess() {
-			t.dissolve(spots)
+		if isFound(n.Spot, n) {
+			t.dissolve(between[n.Spot])
 			return true
 		}
+		delete(sums, n.Spot)
 	}
-	return false
+	var most *Node
+	for _, spot := range slices.Sorted(maps.Keys(sums)) {
+		if s := sums[spot]; isFound(spot, path[len(path)-1]) && (most == nil || t.Time(s).Excess() > t.Time(most).Excess()) {
+			most = s
+		}
+	}
+	if most == nil || len(between[most.Spot]) == 0 {
+		return false
+	}
+	t.dissolve(between[most.Spot])
+	return true
 }
 
 // dissolve makes methods a part of their callers, from now on.

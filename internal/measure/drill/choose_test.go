@@ -96,6 +96,9 @@ func TestChoose(t *testing.T) {
 	two := func() *trace.Transaction { // one callee has most of it, but both wait for the same
 		return transaction(call(web, ms, call(load, 30*ms, call(bank, 35*ms)), call(pay, ms, call(bank, 33*ms))))
 	}
+	beside := func() *trace.Transaction { // the path of the larger parts leads elsewhere
+		return transaction(call(web, ms, call(load, ms, call(audit, 32*ms), call(bank, 28*ms)), call(pay, ms, call(bank, 40*ms))))
+	}
 	tests := map[string]struct {
 		slow   func() *trace.Transaction
 		closed []uint32 // methods whose callees have no hooks
@@ -115,6 +118,7 @@ func TestChoose(t *testing.T) {
 		"spread":                                 {slow: spread, path: "handle", stop: Spread},
 		"what several callees call":              {slow: ways, path: "handle bank", stop: OwnTime},
 		"what a callee and another one call":     {slow: two, path: "handle bank", stop: OwnTime},
+		"what callees beside the path call":      {slow: beside, path: "handle bank", stop: OwnTime},
 		"along such a path":                      {slow: ways, before: []uint32{web, bank}, path: "handle bank", stop: OwnTime},
 		"along the path before":                  {slow: slowIn(40*ms, ms, ms, 50*ms), before: []uint32{99, pay}, path: "handle pay bank", stop: OwnTime},
 		"the path before has nothing any more":   {slow: slowIn(ms, 50*ms, ms, ms), before: []uint32{web, pay}, path: "handle", stop: Changed},
