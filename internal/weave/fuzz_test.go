@@ -134,7 +134,7 @@ func wantMembers(t *testing.T, before, after *classfile.Class) {
 	}
 }
 
-// FuzzTemplate: any bytes are a template or give an error; a template weaves.
+// FuzzTemplate: any bytes are a template or give an error, also as a template of a user; a template weaves.
 func FuzzTemplate(f *testing.F) {
 	addClasses(f)
 	f.Add(richTemplate())
@@ -147,17 +147,22 @@ func FuzzTemplate(f *testing.F) {
 	target := b.Bytes()
 	weaver := weave.NewWeaver()
 	f.Fuzz(func(t *testing.T, data []byte) {
-		template, err := weave.CompileTemplate(data, "")
-		if err != nil {
-			return
+		var all []*weave.Template
+		if template, err := weave.CompileTemplate(data, ""); err == nil {
+			all = append(all, template)
 		}
-		result, err := weaver.Weave(target, func(weave.MethodInfo) []*weave.Template { return []*weave.Template{template} })
-		if err != nil {
-			t.Fatal(err)
+		if user, err := weave.CompileUser(data, "", weave.UserOptions{File: "T.java", Trusted: true, Hooks: "Hooks"}); err == nil {
+			all = append(all, user.Recording(make([]int32, len(user.Records))))
 		}
-		if result.Bytes != nil {
-			if _, err := classfile.Parse(result.Bytes); err != nil {
-				t.Fatalf("the woven class cannot be read: %v", err)
+		for _, template := range all {
+			result, err := weaver.Weave(target, func(weave.MethodInfo) []*weave.Template { return []*weave.Template{template} })
+			if err != nil {
+				t.Fatal(err)
+			}
+			if result.Bytes != nil {
+				if _, err := classfile.Parse(result.Bytes); err != nil {
+					t.Fatalf("the woven class cannot be read: %v", err)
+				}
 			}
 		}
 	})

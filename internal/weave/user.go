@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/classfile/code"
@@ -56,6 +57,7 @@ type UserOptions struct {
 
 const (
 	mostRecords    = 32 // of a template
+	mostVariables  = 256
 	longestRecord  = 64 // characters of a name
 	notInTryRemedy = "put only Template.target() into the try block"
 )
@@ -109,7 +111,7 @@ func (t *UserTemplate) Recording(numbers []int32) *Template {
 func firstLine(c *classfile.Class, m *classfile.Member) int {
 	for i := range c.Methods {
 		name, _, err := c.MemberName(&c.Methods[i])
-		if m == nil && err == nil && name[0] != '<' {
+		if m == nil && err == nil && !strings.HasPrefix(string(name), "<") {
 			m = &c.Methods[i]
 		}
 	}
@@ -145,6 +147,9 @@ func (u *userCode) recordAt(n *code.Node) (number int, is bool) {
 
 // prepareUser checks the code of a user's template, and makes it code that calls hooks and contains its errors.
 func (c *compiler) prepareUser() error {
+	if c.at = c.sentinel; c.body.MaxLocals > mostVariables || c.body.MaxStack > mostVariables {
+		return c.refuse("has too many variables: use fewer")
+	}
 	if problems := checkUser(c.class, c.body, c.user.Trusted); len(problems) > 0 {
 		return &UserTemplateError{c.user.File, problems}
 	}
