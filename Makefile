@@ -138,7 +138,7 @@ fuzz: setup ## every fuzz target in turn, FUZZTIME=30s each, and a table of what
 
 .PHONY: soak
 soak: setup ## all repetitions and combinations of the tests, of which `make test` runs a part; takes an hour (STARTS=100)
-	@.ci/setup live calls chromium
+	@.ci/setup live calls shells chromium
 	SONDE_SOAK=$(STARTS) $(GO) test -count=1 -timeout 120m $(SHARE) $(PACKAGES)
 
 # How long `make torture` runs, its seed, one life of it to repeat, or the number of cycles instead.
