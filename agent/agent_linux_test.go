@@ -804,7 +804,10 @@ func inviteSpoiled(t *testing.T, target *jvmtest.Running, name string, spoil fun
 			t.Fatal(err)
 		}
 		err = raw.Control(func(fd uintptr) {
-			n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
+			n, err := 0, error(unix.EINTR)
+			for errors.Is(err, unix.EINTR) { // a signal is no call
+				n, err = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
+			}
 			called = err != nil || n > 0
 		})
 		return called || err != nil
