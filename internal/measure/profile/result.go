@@ -102,17 +102,12 @@ func (r *run) cost(threads []arena.Thread) cct.Cost {
 }
 
 // steady returns the part of the program's processor time that hooks have taken, computed
-// from counts and what each call costs.
+// from counts and what each call costs; 0 if it is not known.
 func (r *run) steady(threads []arena.Thread) float64 {
-	now, err := r.session.Read()
-	if err != nil {
-		return 0
+	if share := r.hookShare(threads); share != nil {
+		return share.Value
 	}
-	since := r.on.Until(now)
-	if since.Rest <= 0 {
-		return 0
-	}
-	return (price(r.calibrator.Calibration(), threads, since.Elapsed.Seconds()) + r.handing(threads)) / float64(since.Rest)
+	return 0
 }
 
 // handing returns what it has cost to hand tasks over, in nanoseconds.
@@ -128,7 +123,7 @@ func tasksOf(threads []arena.Thread) (tasks uint64) {
 	return tasks
 }
 
-// hookShare is like steady, with its bounds; nil if it is not known.
+// hookShare is the same with its bounds; nil if it is not known. An estimate may be too high, but no part is above one.
 func (r *run) hookShare(threads []arena.Thread) *cost.Estimate {
 	now, err := r.session.Read()
 	since := r.on.Until(now)
