@@ -122,11 +122,23 @@ func TestDocuments(t *testing.T) {
 // A schema is what documents.json uses of JSON Schema.
 type schema struct {
 	Ref                         string `json:"$ref"`
-	Type, Format                string
+	Type                        kinds
+	Format                      string
 	Const                       any
 	Enum, Required              []string
 	Properties                  map[string]*schema
 	Items, AdditionalProperties *schema
+}
+
+// kinds are the types that a value may have; any if there are none.
+type kinds []string
+
+func (k *kinds) UnmarshalJSON(text []byte) error {
+	*k = kinds{""}
+	if json.Unmarshal(text, &(*k)[0]) == nil {
+		return nil
+	}
+	return json.Unmarshal(text, (*[]string)(k))
 }
 
 // schemas are those of documents.json, by the names of types.
@@ -185,12 +197,15 @@ func (s *schema) check(at string, value any) error {
 	got := map[reflect.Kind]string{reflect.Map: "object", reflect.Slice: "array", reflect.String: "string", reflect.Bool: "boolean"}[reflect.ValueOf(value).Kind()]
 	text, isText := value.(string)
 	if number, is := value.(json.Number); is {
-		if got = "number"; s.Type == "integer" && !strings.ContainsAny(number.String(), ".eE") {
+		if got = "number"; slices.Contains(s.Type, "integer") && !strings.ContainsAny(number.String(), ".eE") {
 			got = "integer"
 		}
 	}
-	if s.Type != "" && got != s.Type || s.Const != nil && value != s.Const || len(s.Enum) > 0 && !slices.Contains(s.Enum, text) {
-		return fmt.Errorf("%s: got %.100v, want %s %v %v", at, value, s.Type, s.Const, s.Enum)
+	if value == nil {
+		got = "null"
+	}
+	if s.Type != nil && !slices.Contains(s.Type, got) || s.Const != nil && value != s.Const || len(s.Enum) > 0 && !slices.Contains(s.Enum, text) {
+		return fmt.Errorf("%s: got %.100v, want %s %v %v", at, value, strings.Join(s.Type, " or "), s.Const, s.Enum)
 	}
 	if _, err := time.Parse(time.RFC3339Nano, text); s.Format == "date-time" && isText && err != nil {
 		return fmt.Errorf("%s: %w", at, err)
@@ -203,7 +218,7 @@ func (s *schema) check(at string, value any) error {
 		}
 	}
 	object, isObject := value.(map[string]any)
-	if !isObject || s.Type == "" {
+	if !isObject || s.Type == nil {
 		return nil
 	}
 	for _, name := range s.Required {

@@ -343,7 +343,11 @@ func (b *schemas) of(t reflect.Type) object {
 	case reflect.Slice, reflect.Array:
 		return object{"type": "array", "items": b.of(t.Elem())}
 	case reflect.Map:
-		return object{"type": "object", "additionalProperties": b.of(t.Elem())}
+		value := b.of(t.Elem())
+		if kind, is := value["type"]; is && t.Elem().Kind() == reflect.Pointer {
+			value["type"] = []any{kind, "null"}
+		}
+		return object{"type": "object", "additionalProperties": value}
 	case reflect.Struct:
 		return b.structure(t)
 	}
