@@ -4,6 +4,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/sonde-jvm/sonde/classfile"
@@ -47,7 +48,11 @@ func TestLostByCalls(t *testing.T) {
 	}
 }
 
-func TestDisturbance(t *testing.T) {
+// TestDisturbance runs while the clock stands still: work lost so far depends on it.
+func TestDisturbance(t *testing.T) { synctest.Test(t, disturbances) }
+
+func disturbances(t *testing.T) {
+	t.Helper()
 	fast := map[jfr.FrameKind]int{jfr.C2: 400}
 	slow := map[jfr.FrameKind]int{jfr.C2: 200, jfr.Interpreted: 200}
 	hooks := &cost.Estimate{Value: 0.01, Low: 0.005, High: 0.02}
