@@ -56,27 +56,21 @@ var ways = []way{
 
 func main() {
 	harness.Main("floor", func(ctx context.Context, r *harness.Report) error {
-		folder, err := os.MkdirTemp("", "sonde-bench-")
-		if err != nil {
-			return err
-		}
-		defer os.RemoveAll(folder)
-		b := &bench{folder: folder, nanos: map[string][]float64{}}
-		if b.sonde, err = harness.BuildSonde(ctx, folder); err != nil {
-			return err
-		}
-		table := r.Table("JDK", "every method has", "microseconds per query", "slowdown")
-		return harness.EachJDK(func(jdk jvmtest.JDK) error {
-			if err := b.measure(ctx, jdk); err != nil {
-				return err
-			}
-			base := harness.Median(b.nanos[ways[0].name])
-			for _, w := range ways {
-				spread := harness.SpreadOf(b.nanos[w.name])
-				table.Row(jdk.Major, w.name, spread.Times(1e-3).Text("%.0f"), "× "+spread.Times(1/base).Text("%.1f"))
-			}
-			clear(b.nanos)
-			return nil
+		return harness.WithSonde(ctx, func(folder, sonde string) error {
+			b := &bench{folder: folder, sonde: sonde, nanos: map[string][]float64{}}
+			table := r.Table("JDK", "every method has", "microseconds per query", "slowdown")
+			return harness.EachJDK(func(jdk jvmtest.JDK) error {
+				if err := b.measure(ctx, jdk); err != nil {
+					return err
+				}
+				base := harness.Median(b.nanos[ways[0].name])
+				for _, w := range ways {
+					spread := harness.SpreadOf(b.nanos[w.name])
+					table.Row(jdk.Major, w.name, spread.Times(1e-3).Text("%.0f"), "× "+spread.Times(1/base).Text("%.1f"))
+				}
+				clear(b.nanos)
+				return nil
+			})
 		})
 	})
 }

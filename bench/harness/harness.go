@@ -126,6 +126,20 @@ func BuildSonde(ctx context.Context, folder string) (string, error) {
 	return path, nil
 }
 
+// WithSonde builds the program sonde in a folder that is removed at the end.
+func WithSonde(ctx context.Context, use func(folder, sonde string) error) error {
+	folder, err := os.MkdirTemp("", "sonde-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	sonde, err := BuildSonde(ctx, folder)
+	if err != nil {
+		return err
+	}
+	return use(folder, sonde)
+}
+
 // WriteJar writes a jar with a manifest and the files below a folder.
 func WriteJar(path, manifest, folder string) error {
 	file, err := os.Create(path)

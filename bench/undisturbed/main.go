@@ -81,18 +81,12 @@ func classpath() string {
 
 func main() {
 	harness.Main("undisturbed", func(ctx context.Context, r *harness.Report) error {
-		folder, err := os.MkdirTemp("", "sonde-bench-")
-		if err != nil {
+		return harness.WithSonde(ctx, func(_, sonde string) error {
+			b := &bench{sonde: sonde}
+			err := harness.EachJDK(func(jdk jvmtest.JDK) error { return b.measure(ctx, jdk) })
+			b.report(r)
 			return err
-		}
-		defer os.RemoveAll(folder)
-		b := &bench{}
-		if b.sonde, err = harness.BuildSonde(ctx, folder); err != nil {
-			return err
-		}
-		err = harness.EachJDK(func(jdk jvmtest.JDK) error { return b.measure(ctx, jdk) })
-		b.report(r)
-		return err
+		})
 	})
 }
 
