@@ -11,17 +11,19 @@ import (
 
 // A Thread is a Java thread, as the JVM describes it.
 type Thread struct {
-	ID        int    // in the JVM's PID namespace
-	Name      string // "" if it cannot be read
-	JavaID    int64  // 0 if it cannot be read
-	Mounted   bool   // it runs a virtual thread
-	Contended bool   // it waits to enter a monitor
-	address   uint64
-	object    uint64 // its object, or the handle of it
-	pending   uint64 // the monitor that it waits to enter
-	claim     claim
-	anchor    anchor
+	ID      int    // in the JVM's PID namespace
+	Name    string // "" if it cannot be read
+	JavaID  int64  // 0 if it cannot be read
+	Mounted bool   // it runs a virtual thread
+	address uint64
+	object  uint64 // its object, or the handle of it
+	pending uint64 // the monitor that it waits to enter
+	claim   claim
+	anchor  anchor
 }
+
+// IsContended reports whether the thread waits to enter a monitor.
+func (t *Thread) IsContended() bool { return t.pending != 0 }
 
 // An anchor says where the Java frames of a thread begin that is not in Java code. It is zero while
 // the thread is.
@@ -83,7 +85,6 @@ func (w *Walker) thread(address uint64) (Thread, record) {
 	t := Thread{
 		ID: int(id), address: address, object: r.u(l.threadObject), Mounted: r.u(l.threadContinuation) != 0, pending: r.u(l.threadPending), claim: l.claim(r),
 	}
-	t.Contended = t.pending != 0
 	at := l.threadAnchor.offset
 	if at+24 <= uint64(len(r)) {
 		t.anchor.sp = r[at:].u(l.anchorSP)

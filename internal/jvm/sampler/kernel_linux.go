@@ -258,7 +258,7 @@ func (k *kernelSamples) waits(now time.Time) (found []jfr.Sample) {
 		if end == hotspot.InHeap || isCarried(stack) {
 			sample.Thread = jfr.VirtualThreads
 		}
-		if t.Contended {
+		if t.IsContended() {
 			sample.Wait = jfr.Monitor
 		}
 		switch sample.Wait {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/classfile/descriptor"
 	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
 	"github.com/sonde-jvm/sonde/internal/measure/calltree"
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
@@ -133,7 +134,7 @@ func NewHot(r *hotspots.Result, methods []hotspots.Method) *Hot {
 				Class: p.Label.Ref().ClassName(), Method: p.Label.Name, Descriptor: p.Label.Descriptor, Wait: p.Wait, Threads: p.Threads, Share: p.Part, Samples: p.Samples,
 			}
 			for _, l := range p.Locks {
-				lock := HotLock{Class: strings.ReplaceAll(l.Class, "/", "."), Share: l.Part}
+				lock := HotLock{Class: descriptor.ExternalName(l.Class), Share: l.Part}
 				if l.In != (cct.Method{}) {
 					lock.Holder = &l.In
 				}
@@ -193,7 +194,7 @@ func ReadHot(r io.Reader) (*hotspots.Result, error) {
 	for _, p := range d.Places {
 		place := hotspots.Place{Label: labelOf(p.Class, p.Method, p.Descriptor), Wait: p.Wait, Threads: p.Threads, Part: p.Share, Samples: p.Samples}
 		for _, l := range p.Locks {
-			lock := hotspots.Lock{Class: strings.ReplaceAll(l.Class, ".", "/"), Part: l.Share}
+			lock := hotspots.Lock{Class: descriptor.InternalName(l.Class), Part: l.Share}
 			if l.Holder != nil {
 				lock.In = *l.Holder
 			}

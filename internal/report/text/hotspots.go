@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/sonde-jvm/sonde/classfile/descriptor"
 	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/measure/hotspots"
@@ -215,7 +216,7 @@ func lockText(locks []hotspots.Lock) string {
 		parts[l.Class] += l.Part
 	}
 	class := slices.MaxFunc(slices.Sorted(maps.Keys(parts)), func(a, b string) int { return cmp.Compare(parts[a], parts[b]) })
-	text := " (for " + format.Printable(cmp.Or(strings.ReplaceAll(class, "/", "."), "an object"))
+	text := " (for " + format.Printable(cmp.Or(descriptor.ExternalName(class), "an object"))
 	if parts[class] < 0.995 {
 		text += fmt.Sprintf(" in %.0f %%", 100*parts[class])
 	}
