@@ -458,7 +458,7 @@ func (s *splice) intrinsic(it *item, mark *code.Node) {
 	case doMethodName:
 		put(b.NewIndexed(opcode.Ldc, pool.AddString(s.methodName())))
 	case doClassName:
-		put(b.NewIndexed(opcode.Ldc, pool.AddString(dotted(s.w.className))))
+		put(b.NewIndexed(opcode.Ldc, pool.AddString(descriptor.ExternalName(s.w.className))))
 	}
 }
 

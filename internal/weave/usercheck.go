@@ -8,6 +8,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/classfile/code"
+	"github.com/sonde-jvm/sonde/classfile/descriptor"
 	"github.com/sonde-jvm/sonde/classfile/opcode"
 )
 
@@ -50,13 +51,13 @@ func checkUser(class *classfile.Class, b *code.Body, isTrusted bool) (problems [
 	refuse := func(n *code.Node, format string, args ...any) {
 		problems = append(problems, Problem{lines[n], fmt.Sprintf(format, args...)})
 	}
-	loops, unbounded := loopsOf(b)
+	order := positions(b)
+	loops, unbounded := loopsOf(b, order)
 	if !isTrusted {
 		for _, head := range unbounded {
 			refuse(head, "has a loop without a constant bound: %s", allowedLoops)
 		}
 	}
-	order := positions(b)
 	turnsAt := func(n *code.Node) int {
 		turns := 1
 		for _, l := range loops {
@@ -93,9 +94,9 @@ func checkUser(class *classfile.Class, b *code.Body, isTrusted bool) (problems [
 			kind := pureCall(string(owner), string(name), string(desc))
 			switch {
 			case kind == notPure:
-				refuse(n, "calls %s.%s: %s", dotted(string(owner)), name, allowedCalls)
+				refuse(n, "calls %s.%s: %s", descriptor.ExternalName(string(owner)), name, allowedCalls)
 			case kind == allocates && allocating(n):
-				refuse(n, "calls %s.%s in a loop, %s", dotted(string(owner)), name, once)
+				refuse(n, "calls %s.%s in a loop, %s", descriptor.ExternalName(string(owner)), name, once)
 			}
 		case opcode.Invokedynamic:
 			refuse(n, "has a lambda or a method reference, which calls code of its own: write it out; --trusted allows it")
@@ -103,7 +104,7 @@ func checkUser(class *classfile.Class, b *code.Body, isTrusted bool) (problems [
 			name, _ := class.Pool.ClassName(n.Index()) // a damaged one is not allowed either
 			switch {
 			case string(name) != "java/lang/StringBuilder":
-				refuse(n, "makes a %s: only texts may be made; --trusted allows all objects", dotted(string(name)))
+				refuse(n, "makes a %s: only texts may be made; --trusted allows all objects", descriptor.ExternalName(string(name)))
 			case allocating(n):
 				refuse(n, "makes a text in a loop, %s", once)
 			}
@@ -115,7 +116,7 @@ func checkUser(class *classfile.Class, b *code.Body, isTrusted bool) (problems [
 			if op == opcode.Getstatic {
 				what = "reads the static field"
 			}
-			refuse(n, "%s %s.%s: a template may read fields of objects, and change only its own variables; --trusted allows all", what, dotted(string(owner)), name)
+			refuse(n, "%s %s.%s: a template may read fields of objects, and change only its own variables; --trusted allows all", what, descriptor.ExternalName(string(owner)), name)
 		case opcode.Iastore, opcode.Lastore, opcode.Fastore, opcode.Dastore, opcode.Aastore, opcode.Bastore, opcode.Castore, opcode.Sastore:
 			refuse(n, "changes an array of the program: a template may change only its own variables; --trusted allows all")
 		case opcode.Ldc:
@@ -167,8 +168,7 @@ type loop struct {
 }
 
 // loopsOf returns the loops that count, and the labels at which others begin.
-func loopsOf(b *code.Body) (counted []loop, others []*code.Node) {
-	order := positions(b)
+func loopsOf(b *code.Body, order map[*code.Node]int) (counted []loop, others []*code.Node) {
 	for n := b.First(); n != nil; n = n.Next() {
 		for _, target := range targets(b, n) {
 			if order[target] > order[n] {

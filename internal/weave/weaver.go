@@ -40,7 +40,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 	"unsafe"
 
 	"github.com/sonde-jvm/sonde/classfile"
@@ -583,10 +582,8 @@ func (g *target) methodID() int32 {
 }
 
 func (g *target) methodName() string {
-	return dotted(g.w.className) + "." + string(g.name) + string(g.desc)
+	return descriptor.ExternalName(g.w.className) + "." + string(g.name) + string(g.desc)
 }
-
-func dotted(internal string) string { return strings.ReplaceAll(internal, "/", ".") }
 
 func itoa(n int) string { return strconv.Itoa(n) }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/classfile/descriptor"
 	"github.com/sonde-jvm/sonde/internal/classes/archive"
 	"github.com/sonde-jvm/sonde/internal/classes/callgraph"
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
@@ -339,7 +340,7 @@ func (g *guess) result() Packages {
 	}
 	p := Packages{From: strings.Join(g.from, " and ")}
 	for _, name := range slices.Sorted(maps.Keys(g.packages)) {
-		p.Names = append(p.Names, dotted(name))
+		p.Names = append(p.Names, descriptor.ExternalName(name))
 	}
 	if len(p.Names) == 0 {
 		p.Rest, p.From = true, "a list of libraries"

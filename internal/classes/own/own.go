@@ -56,8 +56,6 @@ func (p Packages) String() string {
 
 func slashed(name string) string { return strings.ReplaceAll(name, ".", "/") }
 
-func dotted(name string) string { return strings.ReplaceAll(name, "/", ".") }
-
 // packageOf returns the package of a class; "" for the unnamed one.
 func packageOf(class string) string { return class[:max(0, strings.LastIndexByte(class, '/'))] }
 

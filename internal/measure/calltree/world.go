@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/classfile/descriptor"
 	"github.com/sonde-jvm/sonde/internal/classes/callgraph"
 	"github.com/sonde-jvm/sonde/internal/classes/universe"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
@@ -173,12 +174,12 @@ func (w *World) Find(set *pattern.Set) ([]classfile.MethodRef, error) {
 		if !pattern.MatchClass(name) {
 			continue
 		}
-		missed.Class = dotted(name)
+		missed.Class = descriptor.ExternalName(name)
 		declared := w.graph.Declared(name)
 		for _, m := range declared {
 			if pattern.Match(m) {
 				nature, _ := w.graph.Nature(m)
-				missed.Bodiless, missed.Native = dotted(m.Class)+"."+m.Name, nature.Native
+				missed.Bodiless, missed.Native = descriptor.ExternalName(m.Class)+"."+m.Name, nature.Native
 				return nil, missed
 			}
 		}
@@ -232,5 +233,3 @@ func (w *World) nearClasses(pattern *pattern.Pattern) (near []string) {
 	}
 	return nil
 }
-
-func dotted(class string) string { return strings.ReplaceAll(class, "/", ".") }

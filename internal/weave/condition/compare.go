@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sonde-jvm/sonde/classfile/descriptor"
 	"github.com/sonde-jvm/sonde/classfile/opcode"
 	"github.com/sonde-jvm/sonde/internal/spec/expr"
 )
@@ -125,7 +126,7 @@ func (k *checker) enumConstant(v *value, e *Class, c expr.Node, wrong func(remed
 		text = c.Text
 	}
 	if all := constants(e); !slices.Contains(all, text) {
-		panic(k.fail(expr.Unknown, c.Place(), "it has "+shortList(all), "%s has no constant %s", dotted(e.Name()), text))
+		panic(k.fail(expr.Unknown, c.Place(), "it has "+shortList(all), "%s has no constant %s", descriptor.ExternalName(e.Name()), text))
 	}
 	return kindConstant{'S', &constant{text: text}}, k.text(v)
 }

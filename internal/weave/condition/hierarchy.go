@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/classfile/descriptor"
 )
 
 // member is a field or method and the class that declares it.
@@ -22,9 +23,7 @@ func (m *member) id() classfile.MethodRef {
 	return classfile.MethodRef{Class: m.class.Name(), Name: m.name, Descriptor: m.desc}
 }
 
-func (m *member) full() string { return dotted(m.class.Name()) + "." + m.name }
-
-func dotted(internal string) string { return strings.ReplaceAll(internal, "/", ".") }
+func (m *member) full() string { return descriptor.ExternalName(m.class.Name()) + "." + m.name }
 
 // look returns a loaded class, or nil, and records that the condition depends on it.
 func (k *checker) look(name string) *Class {
@@ -249,9 +248,9 @@ func (k *checker) seesClass(c *Class) string {
 	case c.sharesPackage(own):
 		return ""
 	case !c.File.Access.Has(classfile.AccPublic):
-		return "class " + dotted(c.Name()) + " is not public"
+		return "class " + descriptor.ExternalName(c.Name()) + " is not public"
 	case k.scope.Exported != nil && !k.scope.Exported(c):
-		return "the module of " + dotted(c.Name()) + " does not export its package here"
+		return "the module of " + descriptor.ExternalName(c.Name()) + " does not export its package here"
 	}
 	return ""
 }

@@ -173,7 +173,7 @@ func (k *checker) step(v *value, s *expr.Step) *value {
 	}
 	c := k.look(v.typ.class())
 	if c == nil {
-		panic(k.fail(expr.Unproven, s.Span, "", "class %s is not known here", dotted(v.typ.class())))
+		panic(k.fail(expr.Unproven, s.Span, "", "class %s is not known here", descriptor.ExternalName(v.typ.class())))
 	}
 	return k.memberOf(v, c, s)
 }
@@ -224,19 +224,19 @@ func (k *checker) memberOf(v *value, c *Class, s *expr.Step) *value {
 		if kind == expr.Unproven || kind == expr.Impure {
 			remedy = "read a field, or a getter that only reads fields"
 			if k.scope.OwnOnly {
-				remedy = fmt.Sprintf("read a field that %s can see, or a getter of its own that only reads fields; sonde apply, which knows the loaded classes, can call other getters", dotted(k.scope.Class.Name()))
+				remedy = fmt.Sprintf("read a field that %s can see, or a getter of its own that only reads fields; sonde apply, which knows the loaded classes, can call other getters", descriptor.ExternalName(k.scope.Class.Name()))
 			}
 		}
 		panic(k.fail(kind, s.Span, remedy, "%s", why))
 	}
 	if missing != "" {
-		panic(k.fail(expr.Unproven, s.Span, "", "%s has no member %s among the known classes: class %s is unknown", dotted(c.Name()), s.Name, dotted(missing)))
+		panic(k.fail(expr.Unproven, s.Span, "", "%s has no member %s among the known classes: class %s is unknown", descriptor.ExternalName(c.Name()), s.Name, descriptor.ExternalName(missing)))
 	}
 	what := "field or getter"
 	if s.Call {
 		what = "method without arguments"
 	}
-	panic(k.fail(expr.Unknown, s.Span, k.suggest(c), "%s has no %s %s", dotted(c.Name()), what, s.Name))
+	panic(k.fail(expr.Unknown, s.Span, k.suggest(c), "%s has no %s %s", descriptor.ExternalName(c.Name()), what, s.Name))
 }
 
 // getterNames returns the names of methods that a step may mean.

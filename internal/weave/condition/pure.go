@@ -6,6 +6,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/classfile/code"
+	"github.com/sonde-jvm/sonde/classfile/descriptor"
 	"github.com/sonde-jvm/sonde/classfile/opcode"
 	"github.com/sonde-jvm/sonde/internal/spec/expr"
 )
@@ -58,11 +59,11 @@ func (p *prover) proveCall(m *member, c *Class) {
 		panic(unproven("%s can be overridden, and the classes that may do so are not known", m.full()))
 	}
 	if c.isInterface() && p.functional(c) {
-		panic(unproven("%s has a single method, so any lambda may implement it", dotted(c.Name())))
+		panic(unproven("%s has a single method, so any lambda may implement it", descriptor.ExternalName(c.Name())))
 	}
 	list, all := p.scope.Subtypes(c.Name())
 	if !all {
-		panic(unproven("not all subclasses of %s can be read", dotted(c.Name())))
+		panic(unproven("not all subclasses of %s can be read", descriptor.ExternalName(c.Name())))
 	}
 	p.open[c.Name()] = true
 	for _, sub := range append([]*Class{c}, list...) {
@@ -79,7 +80,7 @@ func (p *prover) proveCall(m *member, c *Class) {
 func (p *prover) proveIn(c *Class, m *member) {
 	list, missing := p.selected(c, m.name, m.desc)
 	if missing != "" {
-		panic(unproven("class %s is not known, and %s may inherit %s from it", dotted(missing), dotted(c.Name()), m.name))
+		panic(unproven("class %s is not known, and %s may inherit %s from it", descriptor.ExternalName(missing), descriptor.ExternalName(c.Name()), m.name))
 	}
 	for _, chosen := range list {
 		switch {
@@ -125,7 +126,7 @@ func (k *checker) isUncertain(c *Class) bool {
 }
 
 func uncertain(m *member, of *Class) *refusal {
-	return unproven("%s cannot be called, because the running program may have another version of %s than these files", m.full(), dotted(of.Name()))
+	return unproven("%s cannot be called, because the running program may have another version of %s than these files", m.full(), descriptor.ExternalName(of.Name()))
 }
 
 func declaresField(c *Class, field string) bool {
@@ -218,7 +219,7 @@ func (p *prover) instruction(m *member, body *code.Body, n *code.Node, passed ma
 			panic(unproven("%s cannot be read: %v", m.full(), err))
 		}
 		if name[0] != '[' && p.look(string(name)) == nil {
-			panic(unproven("%s names class %s, which is not known: loading it may run code", m.full(), dotted(string(name))))
+			panic(unproven("%s names class %s, which is not known: loading it may run code", m.full(), descriptor.ExternalName(string(name))))
 		}
 	case opcode.Getstatic, opcode.Invokestatic, opcode.Invokespecial, opcode.Invokevirtual, opcode.Invokeinterface:
 		p.use(m, n)
@@ -241,15 +242,15 @@ func (p *prover) use(m *member, n *code.Node) {
 	}
 	c := p.look(string(owner))
 	if c == nil {
-		panic(unproven("%s uses class %s, which is not known", m.full(), dotted(string(owner))))
+		panic(unproven("%s uses class %s, which is not known", m.full(), descriptor.ExternalName(string(owner))))
 	}
 	if n.Op() == opcode.Getstatic || n.Op() == opcode.Invokestatic {
 		if p.isUncertain(c) || n.Op() == opcode.Getstatic && p.scope.OwnOnly && !declaresField(c, string(name)) {
-			panic(unproven("%s uses a static member of %s or of a class or interface above it, and the running program may have another version of that than these files", m.full(), dotted(string(owner))))
+			panic(unproven("%s uses a static member of %s or of a class or interface above it, and the running program may have another version of that than these files", m.full(), descriptor.ExternalName(string(owner))))
 		}
 		init, known := p.clinit(c)
 		if !known || init != "" {
-			panic(impure("%s uses a static member of %s: that may run a static initialiser", m.full(), dotted(string(owner))))
+			panic(impure("%s uses a static member of %s: that may run a static initialiser", m.full(), descriptor.ExternalName(string(owner))))
 		}
 		if n.Op() == opcode.Getstatic {
 			return
@@ -257,7 +258,7 @@ func (p *prover) use(m *member, n *code.Node) {
 	}
 	target, missing := p.target(c, string(name), string(desc), n.Op() == opcode.Invokestatic)
 	if target == nil {
-		panic(unproven("%s calls %s.%s, which is not found%s", m.full(), dotted(string(owner)), name, becauseOf(missing)))
+		panic(unproven("%s calls %s.%s, which is not found%s", m.full(), descriptor.ExternalName(string(owner)), name, becauseOf(missing)))
 	}
 	if n.Op() == opcode.Invokestatic || n.Op() == opcode.Invokespecial {
 		p.prove(target)
@@ -273,7 +274,7 @@ func becauseOf(missing string) string {
 	if missing == "" {
 		return ""
 	}
-	return ": " + dotted(missing) + " is not known"
+	return ": " + descriptor.ExternalName(missing) + " is not known"
 }
 
 // target resolves a call with a descriptor.

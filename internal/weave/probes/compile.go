@@ -11,9 +11,9 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"strings"
 
 	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/classfile/descriptor"
 	"github.com/sonde-jvm/sonde/classfile/opcode"
 	"github.com/sonde-jvm/sonde/internal/classes/jimage"
 	"github.com/sonde-jvm/sonde/internal/classes/universe"
@@ -207,7 +207,7 @@ func (p *Plan) leaveClass(class *universe.Class) {
 	if class.Reason != "" {
 		err = errors.New(class.Reason)
 	}
-	left := LeftOut{Method: dotted(class.Name), Err: err}
+	left := LeftOut{Method: descriptor.ExternalName(class.Name), Err: err}
 	for _, n := range p.namers {
 		if n.methods.MatchClass(class.Name) {
 			p.sum(n).LeftOut = append(p.sum(n).LeftOut, left)
@@ -432,8 +432,6 @@ func userSpots(watch *Spot) (made []*Spot) {
 }
 
 var errAmbiguous = errors.New("several class loaders have a class of this name, and the probe's conditions or values compile to different code in them, because the classes differ")
-
-func dotted(class string) string { return strings.ReplaceAll(class, "/", ".") }
 
 // view returns a class as conditions see it; nil where it cannot be read.
 func (p *Plan) view(class *universe.Class) *condition.Class {

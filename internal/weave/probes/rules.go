@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/classfile/descriptor"
 	"github.com/sonde-jvm/sonde/internal/classes/universe"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/weave/instrument"
@@ -71,7 +72,7 @@ func (p *Plan) leaveByRule(class *universe.Class, why error) {
 		return !isOpen && one.MatchClass(class.Name) ||
 			slices.ContainsFunc(methods, func(m universe.Method) bool { return one.Match(m.MethodRef) })
 	}
-	left := LeftOut{Method: dotted(class.Name), Err: why}
+	left := LeftOut{Method: descriptor.ExternalName(class.Name), Err: why}
 	for _, n := range p.namers {
 		s := p.sum(n)
 		if names(n.methods) {
