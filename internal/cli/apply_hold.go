@@ -561,7 +561,9 @@ func (l *applyLook) frame(width int) service.Frame {
 
 func (r *applyRun) describe(look *applyLook) document.Applied {
 	d := look.Applied
-	d.Goals = r.goals.describe()
+	if d.Goals = r.goals.describe(); len(d.Goals) > 0 {
+		d.HookCost = &document.HookCourse{Budget: cmp.Or(r.budget, r.usualBudget), Largest: r.goals.shares.Largest(), Course: slices.Clone(r.goals.course)}
+	}
 	d.Weavings, d.Kept, d.NotChosen, d.OnlyCounted = r.session.Weavings(), len(r.kept), r.traces.Rings.Discarded, r.traces.Rings.Dropped
 	if d.Final {
 		d.LeftAlone = document.NewLeft(r.concerned())

@@ -30,6 +30,8 @@ const (
 	goalsLeast = 100 * time.Millisecond
 	// mostGoalSteps is how many steps of a goal are kept for the result.
 	mostGoalSteps = 200
+	// mostShares is how long the time course of what hooks cost may be.
+	mostShares = 200
 	// enoughErrors is how many failed calls show where exceptions come from.
 	enoughErrors = 8
 )
@@ -45,12 +47,20 @@ type goalsRun struct {
 	settling *overhead.Settling // nil once the program has settled after a change of its hooks
 	read     cost.Reading       // at the last look at it
 	costAt   cost.Reading       // when the cost of hooks was measured
-	inside   uint64             // calls of hooks below methods until then
+	counted  hookCounts         // until then
+	shares   drill.Shares       // parts of the program's time that hooks took
+	course   []document.HookShare
 
 	lock    sync.Mutex // guards the steps of all goals
 	actions sync.WaitGroup
 	stays   context.Context // done when the actions of missed goals have to end
 	depart  context.CancelFunc
+}
+
+// hookCounts are the calls of hooks until a moment.
+type hookCounts struct {
+	all, timed uint64
+	inside     uint64 // below methods
 }
 
 // A goalRun is a goal with the search below its method.
@@ -125,7 +135,7 @@ func (g *goalsRun) evaluate(ctx context.Context) {
 	if err != nil {
 		return // the end reports it
 	}
-	isSettled, part := g.hasSettled(), g.costBelow()
+	isSettled, part := g.hasSettled(), g.measureCost()
 	for _, goal := range g.goals {
 		o := goals.Observation{At: g.last.At, Rows: rows[goal.Goal.Probe], Cost: part, Budget: cmp.Or(g.budget, g.usualBudget), Found: goal.isFound}
 		if isSettled {
@@ -214,28 +224,48 @@ func (g *goalsRun) beginFigures() {
 	}
 }
 
-// costBelow returns the part of the program's CPU time that hooks below methods took; negative if it was not measured.
-func (g *goalsRun) costBelow() float64 {
-	if !slices.ContainsFunc(g.goals, func(goal *goalRun) bool { return goal.Raised }) {
-		g.costAt = cost.Reading{}
-		return -1
-	}
+// measureCost adds to the time course of what hooks cost, and returns the part of the program's CPU time that hooks below methods
+// took; negative if it was not measured.
+func (g *goalsRun) measureCost() float64 {
 	now, err := g.session.Read()
-	since := g.costAt.Until(now)
-	if err != nil || !g.costAt.At.IsZero() && since.Elapsed < drillBudgetEvery {
+	since, isFirst := g.costAt.Until(now), g.costAt.At.IsZero()
+	if err != nil || !isFirst && since.Elapsed < drillBudgetEvery {
 		return -1
 	}
-	calls, err := g.holder.Probes.CallsInside()
-	each := g.cost.Cost()
-	if err != nil || each == nil {
+	var counted hookCounts
+	var failed error
+	counted.inside, err = g.holder.Probes.CallsInside()
+	counted.all, counted.timed, failed = g.hookedCalls()
+	each, before := g.cost.Cost(), g.counted
+	if err != nil || failed != nil || each == nil {
 		return -1
 	}
-	isFirst, before := g.costAt.At.IsZero(), g.inside
-	g.costAt, g.inside = now, calls
-	if isFirst {
+	g.costAt, g.counted = now, counted
+	if isFirst || counted.all < before.all || counted.inside < before.inside {
 		return -1
 	}
-	return recordPart * each.Median * float64(calls-min(before, calls)) / programNanos(since)
+	program, inside := programNanos(since), each.Median*float64(counted.inside-before.inside)
+	all := hookNanos(counted.all-before.all, counted.timed-min(before.timed, counted.timed), each) + (recordPart-1)*inside
+	isRaised := slices.ContainsFunc(g.goals, func(goal *goalRun) bool { return goal.Raised })
+	g.course = addShare(g.course, document.HookShare{At: now.At.Round(time.Millisecond), Share: g.shares.Add(now.At, since.Elapsed, time.Duration(all), time.Duration(program)), Raised: isRaised})
+	if !isRaised {
+		return -1
+	}
+	return recordPart * inside / program
+}
+
+// addShare adds to a time course. When it becomes too long, two of its parts become one, with the larger share.
+func addShare(course []document.HookShare, s document.HookShare) []document.HookShare {
+	if course = append(course, s); len(course) <= mostShares {
+		return course
+	}
+	half := course[:0]
+	for pair := range slices.Chunk(course, 2) {
+		last := pair[len(pair)-1]
+		last.Share, last.Raised = max(pair[0].Share, last.Share), pair[0].Raised || last.Raised
+		half = append(half, last)
+	}
+	return half
 }
 
 // do does what a goal asks for, and logs it.

@@ -9,12 +9,15 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
+	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/report/document"
 )
 
-// TestGoalsLive: a method becomes slow and fast again, several times. What it calls has hooks while it is slow.
+// TestGoalsLive: a method becomes slow and fast again, several times. What it calls has hooks while it is slow, and they cost no
+// more than the budget: the program makes at most some thousand calls a second.
 func TestGoalsLive(t *testing.T) {
 	t.Parallel()
 	for _, jdk := range jvmtest.OneJDK(t) {
@@ -29,8 +32,8 @@ func TestGoalsLive(t *testing.T) {
 			if err := os.WriteFile(file, fmt.Appendf(nil, goal, missed), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			apply := startSonde(t, "apply", s.pid, "-f", file, "--json", "--budget", "100%")
-			times := 3
+			apply := startSonde(t, "apply", s.pid, "-f", file, "--json")
+			times := 2
 			if jvmtest.Soak() {
 				times = 10
 			}
@@ -57,9 +60,53 @@ func TestGoalsLive(t *testing.T) {
 			if got.State != "met" || got.Misses < times || got.Raised || len(got.Steps) < 4*times {
 				t.Errorf("got %+v, want a goal that was missed %d times", got, times)
 			}
+			checkCourse(t, result.HookCost)
 			checkMissed(t, missed)
 			checkUndrilled(t, s.pid)
 		})
+	}
+}
+
+// checkCourse checks that hooks have kept the budget all the time.
+func checkCourse(t *testing.T, c *document.HookCourse) {
+	t.Helper()
+	if c == nil || c.Budget != overhead.Usual || c.Largest <= 0 || c.Largest > c.Budget || len(c.Course) > mostShares {
+		t.Fatalf("got %+v, want what hooks have cost, and a budget of %v that is kept", c, overhead.Usual)
+	}
+	t.Logf("hooks cost at most %.2f %% of the program's CPU time in any ten seconds", 100*c.Largest)
+	raised, last := 0, time.Time{}
+	for _, s := range c.Course {
+		if s.Share > c.Largest || !s.At.After(last) {
+			t.Errorf("got a share of %v at %v after %v, want at most %v, in order", s.Share, s.At, last, c.Largest)
+		}
+		if last = s.At; s.Raised {
+			raised++
+		}
+	}
+	if raised == 0 || raised == len(c.Course) {
+		t.Errorf("hooks are raised in %d of %d parts, want some", raised, len(c.Course))
+	}
+}
+
+// TestAddShare: a time course of any length keeps its largest share and its end.
+func TestAddShare(t *testing.T) {
+	t.Parallel()
+	var course []document.HookShare
+	const parts = 10 * mostShares
+	for i := range parts {
+		course = addShare(course, document.HookShare{At: time.Unix(int64(i), 0), Share: float64(i % 1000), Raised: i == 77})
+	}
+	raised, largest := 0, 0.0
+	for i, s := range course {
+		if largest = max(largest, s.Share); s.Raised {
+			raised++
+		}
+		if i > 0 && !s.At.After(course[i-1].At) {
+			t.Errorf("part %d: got %v after %v, want them in order", i, s.At, course[i-1].At)
+		}
+	}
+	if end := course[len(course)-1].At.Unix(); len(course) > mostShares || largest != 999 || raised != 1 || end != parts-1 {
+		t.Errorf("got %d parts until %d, the largest %v, %d raised; want at most %d until %d, 999, 1", len(course), end, largest, raised, mostShares, parts-1)
 	}
 }
 

@@ -204,25 +204,30 @@ func (v *liveSession) reportCost() {
 		v.endBudget = overhead.Govern(v.session, usual, false)
 	}
 	v.target.reportCost(func() (calls uint64, nanos float64) {
-		sum, err := v.session.Sum()
-		if err != nil {
-			return 0, 0 // the end reports it
-		}
-		thinned := v.session.Thinned()
-		var timed uint64
-		for id, totals := range sum.Methods {
-			calls += totals.Calls
-			if thinned[id] {
-				timed += totals.Timed
-			} else {
-				timed += totals.Calls
-			}
-		}
-		if cost := v.cost.Cost(); cost != nil {
+		calls, timed, err := v.hookedCalls()
+		if cost := v.cost.Cost(); err == nil && cost != nil { // the end reports it
 			nanos = hookNanos(calls, timed, cost)
 		}
 		return calls, nanos
 	})
+}
+
+// hookedCalls returns how many calls the hooks have counted so far, and how many of them cost as much as timed ones.
+func (v *liveSession) hookedCalls() (calls, timed uint64, err error) {
+	sum, err := v.session.Sum()
+	if err != nil {
+		return 0, 0, err
+	}
+	thinned := v.session.Thinned()
+	for id, totals := range sum.Methods {
+		calls += totals.Calls
+		if thinned[id] {
+			timed += totals.Timed
+		} else {
+			timed += totals.Calls
+		}
+	}
+	return calls, timed, nil
 }
 
 // hookNanos returns what hooks have cost, in nanoseconds. Calls that are not timed, to keep the budget, cost

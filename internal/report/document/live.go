@@ -363,6 +363,7 @@ type Applied struct {
 	Probes       []handover.Running  `json:"probes"`
 	Records      []handover.Recorded `json:"records,omitempty"`
 	Goals        []Goal              `json:"goals,omitempty"`
+	HookCost     *HookCourse         `json:"hookCost,omitempty"` // of a set with goals
 	Threads      int                 `json:"threads"`
 	Kept         int                 `json:"tracesKept"`
 	NotChosen    uint64              `json:"tracesNotChosen"`
@@ -376,6 +377,20 @@ type Applied struct {
 	// Disturbed says that the program did not run as without Sonde. Disturbance is what measuring has done to its speed.
 	Disturbed   string            `json:"disturbed,omitempty"`
 	Disturbance *cost.Disturbance `json:"disturbance,omitempty"`
+}
+
+// A HookCourse is what the hooks of a probe set cost over time, as parts of the program's CPU time.
+type HookCourse struct {
+	Budget  float64     `json:"budget"`
+	Largest float64     `json:"largestShare"` // in any ten seconds
+	Course  []HookShare `json:"course"`
+}
+
+// A HookShare is what hooks have cost in the ten seconds before a moment.
+type HookShare struct {
+	At     time.Time `json:"at"`
+	Share  float64   `json:"share"`
+	Raised bool      `json:"raised"` // what the method of a missed goal calls has hooks
 }
 
 // A Goal is the state of a goal of a probe set.
