@@ -18,12 +18,14 @@ func TestDrillLive(t *testing.T) {
 		problem, class string
 		path           string
 		kind           drill.Kind
+		lock           string
 		when           string
 	}{
-		{"lock", "Locked", "serve book", drill.Locked, "order.tenant=globex ("},
-		{"deep", "Deep", "serve price discount history pause", drill.Sleeps, "order.tenant=globex ("},
-		{"task", "Handing", "serve await call work pause", drill.Sleeps, "order.tenant=globex ("},
-		{"sleep", "Sleepy", "serve pause", drill.Sleeps, "order.tenant=globex and order.tier=PREMIUM ("},
+		{"lock", "Locked", "serve book", drill.Locked, "drilled.Drilled$Ledger", "order.tenant=globex ("},
+		{"guard", "Locked", "serve book", drill.Locked, "java.util.concurrent.locks.ReentrantLock$NonfairSync", "order.tenant=globex ("},
+		{"deep", "Deep", "serve price discount history pause", drill.Sleeps, "", "order.tenant=globex ("},
+		{"task", "Handing", "serve await call work pause", drill.Sleeps, "", "order.tenant=globex ("},
+		{"sleep", "Sleepy", "serve pause", drill.Sleeps, "", "order.tenant=globex and order.tier=PREMIUM ("},
 	}
 	for _, jdk := range jvmtest.JDKs(t) {
 		if jdk.Major < 17 {
@@ -51,10 +53,10 @@ func TestDrillLive(t *testing.T) {
 				if last := found.Path[len(found.Path)-1]; last.Own.Share.Part < 0.5 {
 					t.Errorf("the share of the cause: got %v, want most of it", last.Own.Share)
 				}
-				if found.Cause.Kind == drill.Locked {
-					if l := found.Cause.Lock; l == nil || l.Class != "drilled.Drilled$Ledger" || l.Holder != "closing" {
-						t.Errorf("lock: got %+v, want a Ledger that the thread closing has; %s", l, stderr)
-					}
+				if l := found.Cause.Lock; test.lock != "" && (l == nil || l.Class != test.lock) {
+					t.Errorf("lock: got %+v, want a %s; %s", l, test.lock, stderr)
+				} else if l != nil && found.SampledBy == "kernel" && (l.Holder != "closing" || !strings.HasPrefix(l.In, "drilled.Drilled$") || strings.Contains(stderr, "thread dumps")) {
+					t.Errorf("holder: got %+v, want the thread closing in a method of the program, without thread dumps; %s", l, stderr)
 				}
 				if found.When == nil || !strings.Contains(found.When.String(), test.when) || found.When.NormalOnes*5 > found.When.Normal {
 					t.Errorf("data: got %v, want %s; compared %v", found.When, test.when, found.Values)

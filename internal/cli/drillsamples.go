@@ -25,10 +25,11 @@ const (
 	dumpSampling   = 500 * time.Millisecond
 	// enoughSamples is how many samples show what a method does.
 	enoughSamples = 10
-	// mostDumps is how many thread dumps look for the holder of a lock, enoughDumps how many must show it.
-	mostDumps   = 20
-	enoughDumps = 3
+	// locksFor is how long thread dumps look for a lock that other samples do not show, dumpEvery how often, and enoughDumps
+	// how many threads must wait for it.
+	locksFor    = 3 * time.Second
 	dumpEvery   = 150 * time.Millisecond
+	enoughDumps = 3
 	// targetsFor is how long threads are watched to know what they read from or write to, targetsEvery how often that is
 	// looked at, and enoughTargets how often it must be seen.
 	targetsFor    = 3 * time.Second
@@ -105,7 +106,7 @@ func (r *drillRun) pollSamples(ctx context.Context) {
 	r.evidence.AddSamples(batch.Samples, batch.Period, drill.IsOn(methods))
 }
 
-// explain names the cause at the end of a path. If that is a wait, thread dumps show for what, and which thread has it.
+// explain names the cause at the end of a path.
 func (r *drillRun) explain(ctx context.Context, choice drill.Choice) {
 	r.keepLevels(choice)
 	r.cause = r.tree.Explain(choice, r.evidence.States(choice), r.evidence.Paused(r.pauses))
@@ -133,26 +134,31 @@ func (r *drillRun) findTarget(ctx context.Context, cause *drill.Cause, method cl
 	cause.Describe()
 }
 
-// findLock adds to a cause that is a wait which object threads wait for in a method.
+// findLock adds to a cause that is a wait which object threads wait for in a method, if samples of the kernel do not show it:
+// with ZGC, and in Object.wait.
 func (r *drillRun) findLock(ctx context.Context, cause *drill.Cause, method classfile.MethodRef) {
-	if !cause.IsWait() {
+	if !cause.IsWait() || cause.Lock != nil && cause.Lock.Class != "" {
 		return
 	}
-	r.screen.say("%s: thread dumps will show which object, and who has it", format.Printable(cause.Text))
-	var seen drill.Locks
-	for range mostDumps {
-		blocked, err := sampler.Locks(ctx, r.pid)
-		if err != nil {
-			r.remark("the lock is not known: " + format.OneLine(err))
-			return
+	r.screen.say("%s: thread dumps will show which object", format.Printable(cause.Text))
+	dumps, err := sampler.Start(ctx, r.pid, sampler.Options{Source: sampler.ThreadDumps, Waiting: true, Period: dumpEvery})
+	if err != nil {
+		r.remark("the lock is not known: " + format.OneLine(err))
+		return
+	}
+	defer func() { _ = dumps.Close(ctx) }() // it has changed nothing
+	var seen drill.Evidence
+	for began := time.Now(); time.Since(began) < locksFor && process.Pause(ctx, dumpEvery) == nil; {
+		batch, err := dumps.Poll(ctx)
+		seen.AddSamples(batch.Samples, batch.Period, drill.IsOn([]classfile.MethodRef{method}))
+		if lock := seen.Lock(); lock != nil {
+			cause.Lock = lock
+			cause.Describe()
 		}
-		seen.Add(blocked, drill.IsOn([]classfile.MethodRef{method}))
-		if seen.Seen() >= enoughDumps || process.Pause(ctx, dumpEvery) != nil {
+		if err != nil || cause.Lock != nil && cause.Lock.Seen >= enoughDumps {
 			break
 		}
 	}
-	cause.Lock = seen.Most()
-	cause.Describe()
 }
 
 // searchWithoutHooks shows by samples where the time below the method goes, in a JVM that lets no agent in.

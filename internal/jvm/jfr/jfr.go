@@ -29,7 +29,7 @@ type Sample struct {
 	Lock   *Lock  // what the thread waits for; nil if it does not wait, or that is not known
 }
 
-// A Lock is an object that a thread waits for: to enter its monitor, or for java.util.concurrent.
+// A Lock is an object that a thread waits for: to enter its monitor, to be notified, or for java.util.concurrent.
 type Lock struct {
 	Class  string  // of the object; "" if it is not known
 	Holder *Thread // that has it; nil if there is none, or that is not known

@@ -84,6 +84,7 @@ func TestDumpsShareMethods(t *testing.T) {
 
 func FuzzDump(f *testing.F) {
 	f.Add("\"a\" #1 nid=1 runnable\n   java.lang.Thread.State: RUNNABLE\n\tat a.b(c)\n")
+	f.Add("\"a\" #1 nid=1 runnable\n\tat a.b(c)\n\t- locked <\n\t- waiting to lock <0x1> (a b)\n\t- locked <0x1> (a b)\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, s := range newDumpReader(true).read(text, time.Time{}) {
 			if s.Thread == nil || len(s.Stack.Frames) == 0 || s.Stack.Frames[0].Method == nil {

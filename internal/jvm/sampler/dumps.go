@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sonde-jvm/sonde/classfile/descriptor"
 	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 )
@@ -125,6 +126,7 @@ var (
 	threadHead  = regexp.MustCompile(`^"(.*)" #([0-9]+)(?: \[[0-9]+\])?(?: daemon)? .*\bnid=(0x[0-9a-f]+|[0-9]+) (.*?) *(?:\[0x[0-9a-f]+\])?$`)
 	threadState = regexp.MustCompile(`^   java\.lang\.Thread\.State: ([A-Z_]+)`)
 	frameLine   = regexp.MustCompile(`^\tat (.+)\.([^.(]+)\(([^)]*)\)$`)
+	lockLine    = regexp.MustCompile(`^\t- (locked|waiting to lock|waiting to re-lock in wait\(\)|waiting on|parking to wait for) +<([^>]+)> \(a (.+)\)$`)
 )
 
 // statePrefix begins the names of states in recordings, but not in dumps.
@@ -148,7 +150,9 @@ func newDumpReader(waiting bool) *dumpReader {
 // anything that the JVM knows of. With waiting it returns one of each thread with a stack.
 func (d *dumpReader) read(text string, at time.Time) (samples []jfr.Sample) {
 	var open *jfr.Sample
-	runs := false // by the words after nid; the state may differ
+	runs := false                      // by the words after nid; the state may differ
+	holders := map[string]jfr.Sample{} // of monitors, by address
+	awaited := map[*jfr.Lock]string{}  // addresses of what threads wait for
 	end := func() {
 		if open != nil && len(open.Stack.Frames) > 0 && (d.waiting || runs && open.State == StateRunnable) {
 			if open.Stack.Frames[0].Kind == jfr.Native {
@@ -178,10 +182,23 @@ func (d *dumpReader) read(text string, at time.Time) (samples []jfr.Sample) {
 				open.State = statePrefix + state[1]
 			} else if frame := frameLine.FindStringSubmatch(line); frame != nil {
 				open.Stack.Frames = append(open.Stack.Frames, d.frame(frame))
+			} else if lock := lockLine.FindStringSubmatch(line); lock != nil {
+				switch how, address := lock[1], lock[2]; {
+				case how != "locked" && open.Lock == nil: // the innermost
+					open.Lock = &jfr.Lock{Class: descriptor.InternalName(lock[3])}
+					awaited[open.Lock] = address
+				case how == "locked" && awaited[open.Lock] != address: // a thread in Object.wait does not have the monitor
+					holders[address] = *open
+				}
 			}
 		}
 	}
 	end()
+	for _, s := range samples {
+		if holder, is := holders[awaited[s.Lock]]; is && s.Wait == jfr.Monitor {
+			s.Lock.Holder, s.Lock.Held = holder.Thread, holder.Stack
+		}
+	}
 	return samples
 }
 

@@ -1,6 +1,9 @@
 package sampler
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 const lockDump = `2026-11-18 01:00:00
 Full thread dump OpenJDK 64-Bit Server VM (25+36 mixed mode):
@@ -37,33 +40,25 @@ Full thread dump OpenJDK 64-Bit Server VM (25+36 mixed mode):
 	- parking to wait for  <0x0000000712340002> (a java.lang.Object)
 `
 
-func TestReadLocks(t *testing.T) {
-	got := readLocks(lockDump)
-	want := []struct {
-		thread, object, holder string
-		parked                 bool
-		frames                 int
-	}{
-		{"worker-1", "a.Lock", "backup", false, 2},
-		{"pool", "java.util.concurrent.Semaphore$NonfairSync", "", true, 2},
-		{"waiter", "java.lang.String", "", true, 2},
+func TestLocksOfDumps(t *testing.T) {
+	want := map[string]struct{ class, holder string }{
+		"worker-1": {"a/Lock", "backup"}, "pool": {"java/util/concurrent/Semaphore$NonfairSync", ""}, "waiter": {"java/lang/String", ""},
 	}
-	if len(got) != len(want) {
-		t.Fatalf("got %+v, want %d threads", got, len(want))
-	}
-	for i, w := range want {
-		if g := got[i]; g.Thread != w.thread || g.Object != w.object || g.Holder != w.holder || g.Parked != w.parked || len(g.Frames) != w.frames {
-			t.Errorf("got %+v, want %+v", g, w)
+	for _, s := range newDumpReader(true).read(lockDump, time.Time{}) {
+		w, waits := want[s.Thread.Name]
+		if s.Thread.IsSondes() {
+			continue
+		}
+		delete(want, s.Thread.Name)
+		switch l := s.Lock; {
+		case !waits && l != nil || waits && l == nil:
+			t.Errorf("%s: got %+v, want %+v", s.Thread.Name, l, w)
+		case !waits:
+		case l.Class != w.class || (l.Holder != nil) != (w.holder != "") || l.Holder != nil && (l.Holder.Name != w.holder || len(l.Held.Frames) != 2 || l.Held.Frames[1].Method.Name != "run"):
+			t.Errorf("%s: got %+v, want %+v, with what the holder executes", s.Thread.Name, l, w)
 		}
 	}
-	if holding := got[0].Holding; len(holding) != 2 || holding[1].Method.Name != "run" {
-		t.Errorf("got %+v, want what backup executes", holding)
-	}
-	for _, text := range []string{"", "\t- locked <", "\"x\" #1 nid=0x1 runnable\n\t- waiting to lock <0x1> (a b)\n"} {
-		for _, b := range readLocks(text) {
-			if b.Object == "" {
-				t.Errorf("%q: got %+v", text, b)
-			}
-		}
+	if len(want) > 0 {
+		t.Errorf("no sample of %v", want)
 	}
 }

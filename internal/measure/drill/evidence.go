@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/classfile/descriptor"
 	"github.com/sonde-jvm/sonde/internal/classes/callgraph"
 	"github.com/sonde-jvm/sonde/internal/classes/universe"
 	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
-	"github.com/sonde-jvm/sonde/internal/jvm/sampler"
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/measure/trace"
 )
@@ -27,6 +27,7 @@ type State struct {
 	Through string  `json:"through,omitempty"`
 	In      string  `json:"in,omitempty"`
 	InPart  float64 `json:"inPart,omitempty"` // part of these samples that In has
+	lock    *Lock   // that they wait for; nil if it is not known
 }
 
 var statesAsText = map[jfr.Wait]string{
@@ -166,13 +167,16 @@ func statesOf(inside iter.Seq2[jfr.Sample, []jfr.Frame]) []State {
 		g.weight += weight
 		all += weight
 		n++
+		if s.Lock != nil {
+			g.locks = append(g.locks, s.Lock)
+		}
 		g.add(frames)
 	}
 	var states []State
 	for wait, g := range groups {
 		in := mostOften(g.in)
 		states = append(states, State{
-			Wait: wait, Samples: g.n, Share: cct.ShareOf(g.weight, all, float64(n)), Through: mostOften(g.through), In: in, InPart: float64(g.in[in]) / float64(g.n),
+			Wait: wait, Samples: g.n, Share: cct.ShareOf(g.weight, all, float64(n)), Through: mostOften(g.through), In: in, InPart: float64(g.in[in]) / float64(g.n), lock: mostAwaited(g.locks),
 		})
 	}
 	slices.SortFunc(states, func(a, b State) int {
@@ -196,6 +200,7 @@ type seen struct {
 	n           int
 	weight      float64
 	through, in map[string]int
+	locks       []*jfr.Lock
 }
 
 // add counts the frames inside the method, the innermost first.
@@ -341,38 +346,53 @@ func (p Pauses) In(tx *trace.Transaction) (stopped time.Duration) {
 	return stopped
 }
 
-// Locks counts what threads wait for in thread dumps.
-type Locks struct{ seen map[string]*Lock }
+// Lock returns what most threads wait for, by all samples; nil if none shows it.
+func (e *Evidence) Lock() *Lock {
+	var locks []*jfr.Lock
+	for _, s := range e.samples {
+		if s.Lock != nil {
+			locks = append(locks, s.Lock)
+		}
+	}
+	return mostAwaited(locks)
+}
+
+// mostAwaited returns the most frequent lock, with its most frequent holder; nil if there is none.
+func mostAwaited(locks []*jfr.Lock) *Lock {
+	if len(locks) == 0 {
+		return nil
+	}
+	classes, holders, places, stacks := map[string]int{}, map[string]int{}, map[string]int{}, map[string][]string{}
+	for _, l := range locks {
+		classes[l.Class]++
+	}
+	class := mostOften(classes)
+	for _, l := range locks {
+		if l.Class == class && l.Holder != nil {
+			holders[l.Holder.Name]++
+		}
+	}
+	most := &Lock{Class: descriptor.ExternalName(class), Holder: mostOften(holders)}
+	most.Seen = cmp.Or(holders[most.Holder], classes[class])
+	for _, l := range locks {
+		if l.Class == class && l.Holder != nil && l.Holder.Name == most.Holder && l.Held != nil {
+			in, methods := holding(l.Held.Frames)
+			places[in]++
+			stacks[in] = methods
+		}
+	}
+	most.In = mostOften(places)
+	most.Holding = stacks[most.In]
+	return most
+}
 
 // mostHolding is how many methods of a holder are named.
 const mostHolding = 5
 
-// Add adds a dump: its threads that wait in one of some methods, or in what that calls.
-func (l *Locks) Add(blocked []sampler.Blocked, isOnPath func(class, name string) bool) {
-	met := make(map[string]bool)
-	for _, b := range blocked {
-		isOn := func(f jfr.Frame) bool { return isOnPath(f.Method.Class, f.Method.Name) }
-		key := b.Object + "\x00" + b.Holder
-		if met[key] || !slices.ContainsFunc(b.Frames, isOn) {
-			continue
-		}
-		met[key] = true
-		if l.seen == nil {
-			l.seen = make(map[string]*Lock)
-		}
-		one := l.seen[key]
-		if one == nil {
-			one = &Lock{Class: b.Object, Holder: b.Holder}
-			l.seen[key] = one
-		}
-		one.Seen++
-		one.In, one.Holding = holding(b.Holding)
-	}
-}
-
 // holding returns what a thread executes, by its stack: the innermost method that is not the JDK's, and the methods from
 // what that calls on. If it executes only the JDK, they begin with the innermost one.
 func holding(frames []jfr.Frame) (in string, methods []string) {
+	frames = slices.DeleteFunc(slices.Clone(frames), func(f jfr.Frame) bool { return !f.IsJava() })
 	first := max(0, slices.IndexFunc(frames, func(f jfr.Frame) bool { return !callgraph.HasPrefix(f.Method.Class, ofJDK) }))
 	for i, f := range frames {
 		name := f.Method.Ref().QualifiedName()
@@ -388,25 +408,6 @@ func holding(frames []jfr.Frame) (in string, methods []string) {
 
 // ofJDK are prefixes of the names of the JDK's classes.
 var ofJDK = []string{"java/", "javax/", "jdk/", "sun/", "com/sun/"}
-
-// Seen returns in how many dumps the most frequent lock was.
-func (l *Locks) Seen() int {
-	if most := l.Most(); most != nil {
-		return most.Seen
-	}
-	return 0
-}
-
-// Most returns the most frequent lock; one with a holder before one without. nil if there is none.
-func (l *Locks) Most() (most *Lock) {
-	for _, key := range slices.Sorted(maps.Keys(l.seen)) {
-		one := l.seen[key]
-		if most == nil || one.Seen > most.Seen || one.Seen == most.Seen && most.Holder == "" && one.Holder != "" {
-			most = one
-		}
-	}
-	return most
-}
 
 // A Target is what a method reads from or writes to.
 type Target struct {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
-	"github.com/sonde-jvm/sonde/internal/jvm/sampler"
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/measure/trace"
 )
@@ -99,6 +98,9 @@ func TestExplain(t *testing.T) {
 	state := func(wait jfr.Wait, through, in string) []State {
 		return []State{{Wait: wait, Samples: 9, Through: through, In: in, InPart: 0.4}}
 	}
+	parked := func(lock *Lock) []State {
+		return []State{{Wait: jfr.Parked, Through: "b.L.lock", In: "jdk.U.park", lock: lock}}
+	}
 	for want, test := range map[string]struct {
 		stop   Stop
 		states []State
@@ -108,6 +110,10 @@ func TestExplain(t *testing.T) {
 		"own time of a.Shop.handle, most often in b.C.d, called through b.C.e":             {OwnTime, state(jfr.Running, "b.C.e", "b.C.d"), 0},
 		"own time of a.Shop.handle; no sample shows what it does":                          {OwnTime, nil, 0},
 		"a.Shop.handle waits for a lock":                                                   {OwnTime, state(jfr.Monitor, "", ""), 0},
+		"a.Shop.handle waits in b.L.lock":                                                  {OwnTime, parked(nil), 0},
+		"a.Shop.handle waits in b.L.lock: b.Sync":                                          {OwnTime, parked(&Lock{Class: "b.Sync"}), 0},
+		`a.Shop.handle waits for a lock in b.L.lock: b.Sync, held by thread "t"`:           {OwnTime, parked(&Lock{Class: "b.Sync", Holder: "t"}), 0},
+		`a.Shop.handle waits for a lock: an object, held by thread "t" in b.C.d`:           {OwnTime, []State{{Wait: jfr.Monitor, lock: &Lock{Holder: "t", In: "b.C.d"}}}, 0},
 		"a.Shop.handle sleeps in java.lang.Thread.sleep":                                   {OwnTime, state(jfr.Sleeping, "java.lang.Thread.sleep", "java.lang.Thread.sleep0"), 0},
 		"a.Shop.handle waits for I/O in sun.nio.ch.Net.poll, called through b.Driver.read": {OwnTime, state(jfr.IO, "b.Driver.read", "sun.nio.ch.Net.poll"), 0},
 		"several callees of a.Shop.handle take longer, and none accounts for most of it":   {Spread, nil, 0},
@@ -140,17 +146,27 @@ func TestPauses(t *testing.T) {
 }
 
 func TestLocks(t *testing.T) {
-	blocked := func(holder string, method string) sampler.Blocked {
-		return sampler.Blocked{Thread: "t", Object: "a.Lock", Holder: holder, Frames: stack(method).Frames, Holding: stack("jdk.internal.misc.Unsafe.park", "java.lang.X.await", "a.Backup.run").Frames}
+	waiting := func(class, holder, method string) jfr.Sample {
+		lock := &jfr.Lock{Class: class}
+		if holder != "" {
+			lock.Holder, lock.Held = &jfr.Thread{Name: holder}, stack("jdk.internal.misc.Unsafe.park", "java.lang.X.await", "a.Backup.run")
+			lock.Held.Frames = slices.Insert(lock.Held.Frames, 0, jfr.Frame{Method: &jfr.Method{Class: "libc.so.6"}, Kind: jfr.Library})
+		}
+		return jfr.Sample{Wait: jfr.Monitor, Stack: stack(method), Lock: lock}
 	}
-	var l Locks
-	isOn := IsOn([]classfile.MethodRef{{Class: "a/Shop", Name: "pay"}})
-	l.Add([]sampler.Blocked{blocked("backup", "a.Shop.pay"), blocked("backup", "a.Shop.pay"), blocked("x", "a.Other.run")}, isOn)
-	l.Add([]sampler.Blocked{blocked("", "a.Shop.pay")}, isOn)
-	if most := l.Most(); most == nil || most.Holder != "backup" || most.Seen != 1 || l.Seen() != 1 || strings.Join(most.Holding, " ") != "java.lang.X.await a.Backup.run" {
-		t.Errorf("got %+v, want the lock that backup has, seen once", most)
+	var e Evidence
+	if got := e.Lock(); got != nil {
+		t.Errorf("got %+v, want none", got)
 	}
-	cause := &Cause{Kind: Locked, Class: "a.Shop", Method: "pay", Lock: l.Most()}
+	e.AddSamples([]jfr.Sample{
+		waiting("a/Lock", "", "a.Shop.pay"), waiting("a/Lock", "", "a.Shop.pay"), waiting("a/Lock", "backup", "a.Shop.pay"), waiting("a/Lock", "x", "a.Other.run"),
+		waiting("a/Other", "x", "a.Shop.pay"), waiting("a/Other", "x", "a.Shop.pay"), {Stack: stack("a.Shop.pay")},
+	}, ms, IsOn([]classfile.MethodRef{{Class: "a/Shop", Name: "pay"}}))
+	most := e.Lock()
+	if most == nil || most.Class != "a.Lock" || most.Holder != "backup" || most.Seen != 1 || strings.Join(most.Holding, " ") != "java.lang.X.await a.Backup.run" {
+		t.Fatalf("got %+v, want the lock that backup has, seen once", most)
+	}
+	cause := &Cause{Kind: Locked, Class: "a.Shop", Method: "pay", Lock: most}
 	cause.Describe()
 	if want := `a.Shop.pay waits for a lock: a.Lock, held by thread "backup" in a.Backup.run`; cause.Text != want {
 		t.Errorf("got %q, want %q", cause.Text, want)

@@ -138,11 +138,11 @@ type Cause struct {
 
 // A Lock is what a thread waits for.
 type Lock struct {
-	Class   string   `json:"class"`             // of the object
+	Class   string   `json:"class"`             // of the object; "" if it is not known
 	Holder  string   `json:"holder,omitempty"`  // thread that has it
 	In      string   `json:"in,omitempty"`      // innermost method that it executes, without the JDK's
 	Holding []string `json:"holding,omitempty"` // what it executes, from the call in that method on
-	Seen    int      `json:"seen"`              // in how many thread dumps
+	Seen    int      `json:"seen"`              // in how many samples of threads that wait
 }
 
 // A Kind is the kind of a cause.
@@ -153,7 +153,7 @@ const (
 	Computes  Kind = "computes" // the method runs
 	Locked    Kind = "lock"     // it waits for a lock
 	Sleeps    Kind = "sleep"
-	Parks     Kind = "park"   // it waits in java.util.concurrent
+	Parks     Kind = "park"   // it waits in java.util.concurrent, for something without a holder that is known
 	Notified  Kind = "notify" // it waits in Object.wait
 	DoesIO    Kind = "I/O"
 	Stopped   Kind = "pauses"   // the JVM stopped all threads
@@ -188,6 +188,12 @@ func (t *Tree) Explain(choice Choice, states []State, paused time.Duration) *Cau
 		c.Kind = cmp.Or(kindOf[states[0].Wait], Unsampled)
 		if c.Kind == Stopped && float64(paused) < leastPart*t.excess() {
 			c.Kind = Computes // the JVM did not stop the threads: they had no processor
+		}
+		if c.IsWait() {
+			c.Lock = states[0].lock
+		}
+		if c.Kind == Parks && c.Lock != nil && c.Lock.Holder != "" {
+			c.Kind = Locked // of java.util.concurrent; what else it may wait for there has no holder
 		}
 	}
 	c.Describe()
@@ -264,7 +270,7 @@ func (c *Cause) place(before string) string {
 		return ""
 	case s.Through == "" || c.Kind == Notified && s.Through == s.In:
 		return ""
-	case s.In == s.Through || c.Kind == Parks || c.Kind == Sleeps:
+	case s.In == s.Through || s.Wait == jfr.Parked || c.Kind == Sleeps:
 		return before + s.Through
 	}
 	return before + s.In + ", called through " + s.Through
@@ -275,7 +281,7 @@ func (c *Cause) lock() string {
 	if l == nil {
 		return ""
 	}
-	text := ": " + l.Class
+	text := ": " + cmp.Or(l.Class, "an object")
 	if l.Holder != "" {
 		text += fmt.Sprintf(", held by thread %q", l.Holder)
 		if l.In != "" {

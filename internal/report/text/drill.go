@@ -2,6 +2,7 @@ package text
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -78,7 +79,7 @@ func (p *printer) evidence(r *drill.Result) {
 		}
 	}
 	if l := r.Cause.Lock; l != nil {
-		p.say("thread dumps that show who waits for %s: %d", format.Printable(l.Class), l.Seen)
+		p.say("samples of threads that wait for %s: %d", format.Printable(cmp.Or(l.Class, "it")), l.Seen)
 		if len(l.Holding) > 0 {
 			p.say("its holder executes %s", format.Printable(strings.Join(l.Holding, " < ")))
 		}

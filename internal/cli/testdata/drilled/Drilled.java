@@ -5,6 +5,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * Serves orders until its input ends. Each problem makes some of them slow: by a lock that another thread has, for one
@@ -37,7 +38,7 @@ public final class Drilled {
     }
 
     /** Waits for a lock that the thread "closing" has. */
-    static final class Locked implements Shop {
+    static class Locked implements Shop {
         private final Ledger ledger = new Ledger();
 
         @Override
@@ -59,7 +60,7 @@ public final class Drilled {
             timer.join();
         }
 
-        private void hold(CountDownLatch held, CountDownLatch free) {
+        void hold(CountDownLatch held, CountDownLatch free) {
             try {
                 ledger.close(held, free);
             } catch (InterruptedException e) {
@@ -75,6 +76,31 @@ public final class Drilled {
         void book(Order order) {
             sink += order.number();
             ledger.add();
+        }
+    }
+
+    /** The same with a lock of java.util.concurrent. */
+    static final class Guarded extends Locked {
+        private final ReentrantLock lock = new ReentrantLock();
+
+        @Override
+        void hold(CountDownLatch held, CountDownLatch free) {
+            lock.lock();
+            try {
+                held.countDown();
+                free.await();
+            } catch (InterruptedException e) {
+                throw new IllegalStateException(e);
+            } finally {
+                lock.unlock();
+            }
+        }
+
+        @Override
+        void book(Order order) {
+            lock.lock();
+            sink += order.number();
+            lock.unlock();
         }
     }
 
@@ -179,6 +205,7 @@ public final class Drilled {
     public static void main(String[] args) throws Exception {
         Shop shop = switch (args[0]) {
             case "lock" -> new Locked();
+            case "guard" -> new Guarded();
             case "deep" -> new Deep();
             case "sleep" -> new Sleepy();
             case "task" -> new Handing();
