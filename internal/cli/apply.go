@@ -25,6 +25,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/service"
+	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 )
@@ -228,7 +229,13 @@ func (c *applyCommand) apply(ctx context.Context, jvm *process.JVM) error {
 		if c.template != "" {
 			c.note(fmt.Sprintf("sonde template check %s --in JAR --match %s shows the code that the methods would get", shellWord(c.template), shellWord(c.match[0])))
 		}
+		if err := session.CheckHooks(jvm); err != nil {
+			c.note(format.OneLine(err))
+		}
 		return c.writeDiff(changes, nil)
+	}
+	if err := session.CheckHooks(jvm); err != nil {
+		return err
 	}
 	writeChanges(c.err, changes, c.width)
 	if text := lossText(jvm); text != "" {

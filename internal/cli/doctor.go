@@ -117,7 +117,11 @@ func (d *doctorCommand) run(ctx context.Context) error {
 		err = errors.Join(err, errors.New(found.Problem))
 	}
 	if err == nil && found.Worst == doctor.Stop {
-		return fmt.Errorf("process %d: Sonde cannot be used with this JVM now: see the findings marked stop", d.pid)
+		text := fmt.Sprintf("process %d: no method can get a hook now: see the findings marked stop", d.pid)
+		if slices.ContainsFunc(found.Findings, func(f doctor.Finding) bool { return f.Subject == "sampling" && f.Severity == doctor.OK }) {
+			text += "; " + session.WithoutHooks
+		}
+		return errors.New(text)
 	}
 	return err
 }

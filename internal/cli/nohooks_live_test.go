@@ -11,6 +11,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 	"github.com/sonde-jvm/sonde/internal/measure/drill"
 	"github.com/sonde-jvm/sonde/internal/report/document"
+	"github.com/sonde-jvm/sonde/internal/session"
 )
 
 // TestCommandsWithoutHooks looks at JVMs that let no agent in. Each command does what it can without hooks, and says in one
@@ -29,22 +30,56 @@ func TestCommandsWithoutHooks(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, jdk%d", test.flag, jdk.Major), func(t *testing.T) {
 				t.Parallel()
 				pid, method := startDrilled(t, jdk, test.problem, test.flag), "drilled.Drilled$"+test.class+".serve"
-				refused := fmt.Sprintf("sonde: process %s: no method can get a hook, because %s: start it without that option, or with -javaagent (sonde agent-jar); "+
-					"sonde hot, walk, drill and profile --timing stacks work without hooks, by samples\n", pid, test.why)
-				for _, args := range [][]string{
-					{"count", pid, method}, {"trace", pid, method}, {"monitor", pid, method}, {"calls", pid},
-					{"profile", pid, "--root", method, "--timing", "exact"}, {"profile", pid, "--root", method, "--calls", "3"},
-				} {
-					if code, out, stderr := sonde(t, args...); code != exitError || out != "" || stderr != refused {
-						t.Errorf("sonde %v: exit code %d: got %s%s, want %s", args, code, out, stderr, refused)
-					}
-				}
+				checkRefusals(t, pid, method, test.why)
 				if code, out, stderr := sonde(t, "profile", pid, "--root", method, "--duration", "1s"); code != exitOK || !strings.Contains(out+stderr, "no hooks were put in: "+test.why) {
 					t.Errorf("profile: exit code %d: got %s%s, want stacks and %s", code, out, stderr, test.why)
 				}
 				checkSampledDrill(t, pid, method, test.why, test.path)
 				checkSampledWalk(t, jdk, test.flag, test.why)
 			})
+		}
+	}
+}
+
+// checkRefusals runs the commands that need an agent, and those that say what an agent has done.
+func checkRefusals(t *testing.T, pid, method, why string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "probes.yaml")
+	if err := os.WriteFile(file, fmt.Appendf(nil, "version: 1\nprobes:\n- name: p\n  methods: %s\n", method), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cannot := fmt.Sprintf("process %s: no method can get a hook and no class can be read, because %s: start it without that option, or with -javaagent (sonde agent-jar); "+
+		"sonde hot, walk, drill and profile --timing stacks work without hooks, by samples\n", pid, why)
+	refused := "sonde: " + cannot
+	for _, test := range []struct {
+		args []string
+		code int
+		says string // all of the standard error
+	}{
+		{[]string{"count", pid, method}, exitError, refused},
+		{[]string{"monitor", pid, method}, exitError, refused},
+		{[]string{"trace", pid, method}, exitError, refused},
+		{[]string{"calls", pid}, exitError, refused},
+		{[]string{"profile", pid, "--root", method, "--timing", "exact"}, exitError, refused},
+		{[]string{"profile", pid, "--root", method, "--calls", "3"}, exitError, refused},
+		{[]string{"find", pid, "Drilled"}, exitError, refused},
+		{[]string{"callees", pid, method}, exitError, refused},
+		{[]string{"observe", pid}, exitError, refused},
+		{[]string{"attach", pid}, exitError, refused},
+		{[]string{"apply", pid, "-f", file}, exitError, refused},
+		{[]string{"apply", pid, "-f", file, "--dry-run"}, exitOK, "note: " + cannot},
+		{[]string{"apply", pid}, exitUsage, fmt.Sprintf("sonde: -f is missing: no sonde apply is running for process %s, so there is nothing to show\nTry 'sonde apply --help'.\n", pid)},
+		{[]string{"save", pid}, exitError, fmt.Sprintf("sonde: no sonde apply is running for process %s: there are no probes to save\n", pid)},
+		{[]string{"status", pid}, exitOK, ""},
+		{[]string{"undo", pid}, exitOK, ""},
+		{[]string{"doctor", pid}, exitError, fmt.Sprintf("sonde: process %s: no method can get a hook now: see the findings marked stop; %s\n", pid, session.WithoutHooks)},
+	} {
+		code, out, stderr := sonde(t, test.args...)
+		if code != test.code || stderr != test.says || (out != "") != (code == exitOK || test.args[0] == "doctor") {
+			t.Errorf("sonde %v: exit code %d: got %s%s, want %d: %s", test.args, code, out, stderr, test.code, test.says)
+		}
+		if test.args[0] == "doctor" && !strings.Contains(out, why) {
+			t.Errorf("doctor: got %s, want %s", out, why)
 		}
 	}
 }

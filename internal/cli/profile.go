@@ -289,7 +289,11 @@ func (c *profileCommand) uncalled(p *cct.Profile, last profile.Progress) error {
 		}
 	}
 	if p.Timing == cct.Stacks {
-		return fmt.Errorf("no sampled stack had %s on it within %s: check the pattern, or measure while the method is used", roots, took)
+		err := fmt.Errorf("no sampled stack had %s on it within %s: check the pattern, or measure while the method is used", roots, took)
+		if len(p.Notes) > 0 { // such as why there are no hooks
+			err = fmt.Errorf("%w; %s", err, p.Notes[0])
+		}
+		return err
 	}
 	if last.Hooks == 0 {
 		return fmt.Errorf("no method that matches %s was loaded within %s: nothing was measured; check the pattern, or measure while the method is used", roots, took)

@@ -95,10 +95,24 @@ type NoHooksError struct {
 }
 
 func (e *NoHooksError) Error() string {
-	return fmt.Sprintf("process %d: no method can get a hook, because %s: %s; sonde hot, walk, drill and profile --timing stacks work without hooks, by samples", e.PID, e.Why, e.Remedy)
+	return fmt.Sprintf("process %d: no method can get a hook and no class can be read, because %s: %s; %s", e.PID, e.Why, e.Remedy, WithoutHooks)
 }
 
+// WithoutHooks says what can be done in a JVM that no agent can enter.
+const WithoutHooks = "sonde hot, walk, drill and profile --timing stacks work without hooks, by samples"
+
 func (e *NoHooksError) Unwrap() error { return e.Cause }
+
+// CheckHooks returns a NoHooksError if the options of a JVM let no agent in, and none was loaded when it started.
+func CheckHooks(jvm *process.JVM) error {
+	for _, verdict := range []process.Verdict{jvm.Attach, jvm.Agents} {
+		if verdict.Answer == process.No && !process.Local.Waits(jvm) {
+			why, remedy, _ := strings.Cut(verdict.Reason, "; ")
+			return &NoHooksError{PID: jvm.PID, Why: why, Remedy: remedy}
+		}
+	}
+	return nil
+}
 
 // noHooks returns a NoHooksError if the JVM lets no agent in, now or later; otherwise it returns the error itself.
 func (s *Session) noHooks(err error) error {

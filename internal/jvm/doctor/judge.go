@@ -78,10 +78,12 @@ func (j *judge) kind() {
 
 // sampling says how hot spots are found.
 func (j *judge) sampling() {
-	switch v := j.facts.Sampling; v.Answer {
-	case process.Yes:
+	switch v := j.facts.Sampling; {
+	case v.Answer == process.Yes:
 		j.find(OK, "sampling", "by the kernel, which changes nothing in the JVM", "")
-	case process.No:
+	case v.Answer == process.No && j.facts.JVM.Attach.Answer == process.No:
+		j.find(Warn, "sampling", "neither the kernel can sample it nor, without attaching, its flight recorder: "+v.Reason, "")
+	case v.Answer == process.No:
 		j.find(Note, "sampling", "the kernel cannot sample it, so its flight recorder or thread dumps are used: "+v.Reason, "")
 	}
 }

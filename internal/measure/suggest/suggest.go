@@ -149,11 +149,14 @@ func (o *observer) enter(stage Stage) {
 	o.Progress(p)
 }
 
-// checkFree refuses a JVM that another Sonde holds, before time is spent on samples.
+// checkFree refuses a JVM that another Sonde holds, or that no agent can enter, before time is spent on samples.
 func (o *observer) checkFree(ctx context.Context) error {
 	jvm, err := process.Local.Inspect(o.PID)
 	if err != nil {
 		return &session.NoSuchJVM{PID: o.PID, Cause: err}
+	}
+	if err := session.CheckHooks(jvm); err != nil {
+		return err
 	}
 	owners, _, err := session.Owners(ctx, jvm, false)
 	if err != nil {
