@@ -81,6 +81,7 @@ func (r *applyRun) enterSet(ctx context.Context, jvm *process.JVM) error {
 		return r.abandon(ctx, err)
 	}
 	r.holder, r.began = holder, holder.Began
+	r.govern()
 	r.isTraced = slices.ContainsFunc(r.set.Probes, isTraced)
 	r.reportSet(report)
 	// A probe never reads what only another one allows: each removes its own secrets.

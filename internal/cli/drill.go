@@ -21,6 +21,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvm/sampler"
 	"github.com/sonde-jvm/sonde/internal/measure/drill"
 	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
+	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/measure/trace"
 	"github.com/sonde-jvm/sonde/internal/report"
 	"github.com/sonde-jvm/sonde/internal/report/document"
@@ -154,11 +155,6 @@ const (
 	burst       = 10_000
 	burstEvery  = 50 * time.Millisecond
 	pausesEvery = 10 * time.Millisecond
-	// recordPart is how many times a hook that writes a record costs what one costs that takes the time.
-	recordPart = 2
-	// leastUse is the part of a processor that a program is assumed to use: hooks in one that is almost idle cost a
-	// large part of almost nothing.
-	leastUse = 0.25
 	// drillRingBytes is the size of a thread's ring: slow calls may call a method thousands of times.
 	drillRingBytes = 1 << 20
 	// fewLost is how many transactions may be lost at a level because the buffers of their threads were full.
@@ -220,7 +216,7 @@ type comparedValues struct {
 // A hookLoad is what hooks cost the program.
 type hookLoad struct {
 	period       uint32            // of how many calls one is traced
-	shares       drill.Shares      // parts of the program's time that hooks took
+	shares       overhead.Shares   // parts of the program's time that hooks took
 	budgetAt     cost.Reading      // the last look at the budget
 	counted      uint64            // calls of hooks until then
 	written      uint64            // calls that hooks have written into rings since then
@@ -771,14 +767,9 @@ func (r *drillRun) measureShare() (part, recent float64) {
 	if before.At.Before(r.level) || calls < counted || since.Elapsed < leastShare {
 		return 0, 0
 	}
-	nanos := hookNanos(calls-counted, written, each) + (recordPart-1)*each.Median*float64(written)
-	of := programNanos(since)
+	nanos := hookNanos(calls-counted, written, each) + (overhead.RecordPart-1)*each.Median*float64(written)
+	of := overhead.ProgramNanos(since)
 	return nanos / of, r.shares.Add(now.At, since.Elapsed, time.Duration(nanos), time.Duration(of))
-}
-
-// programNanos returns the processor time of the program and of what the JVM does for it, or that of leastUse.
-func programNanos(since cost.Cost) float64 {
-	return float64(max(since.Rest+since.CompileCPU+since.VMThread, time.Duration(leastUse*float64(since.Elapsed))))
 }
 
 // keepBudget switches hooks below methods off that are called very often, or traces fewer calls, if hooks cost too much or

@@ -48,7 +48,7 @@ type goalsRun struct {
 	read     cost.Reading       // at the last look at it
 	costAt   cost.Reading       // when the cost of hooks was measured
 	counted  hookCounts         // until then
-	shares   drill.Shares       // parts of the program's time that hooks took
+	shares   overhead.Shares    // parts of the program's time that hooks took
 	course   []document.HookShare
 
 	lock    sync.Mutex // guards the steps of all goals
@@ -244,14 +244,14 @@ func (g *goalsRun) measureCost() float64 {
 	if isFirst || counted.all < before.all || counted.inside < before.inside {
 		return -1
 	}
-	program, inside := programNanos(since), each.Median*float64(counted.inside-before.inside)
-	all := hookNanos(counted.all-before.all, counted.timed-min(before.timed, counted.timed), each) + (recordPart-1)*inside
+	program, inside := overhead.ProgramNanos(since), each.Median*float64(counted.inside-before.inside)
+	all := hookNanos(counted.all-before.all, counted.timed-min(before.timed, counted.timed), each) + (overhead.RecordPart-1)*inside
 	isRaised := slices.ContainsFunc(g.goals, func(goal *goalRun) bool { return goal.Raised })
 	g.course = addShare(g.course, document.HookShare{At: now.At.Round(time.Millisecond), Share: g.shares.Add(now.At, since.Elapsed, time.Duration(all), time.Duration(program)), Raised: isRaised})
 	if !isRaised {
 		return -1
 	}
-	return recordPart * inside / program
+	return overhead.RecordPart * inside / program
 }
 
 // addShare adds to a time course. When it becomes too long, two of its parts become one, with the larger share.

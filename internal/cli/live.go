@@ -67,7 +67,7 @@ func (c *targetFlags) registerBudget(flags *pflag.FlagSet) {
 	if c.usualBudget > 0 {
 		unstated = fmt.Sprintf("By default %s, for the hooks of commands that have a budget; 100%% is no limit", format.Percent(c.usualBudget))
 	}
-	flags.Var(share(&c.budget, 0), "budget", "part of the program's CPU time that the hooks of all commands may cost; beyond it, fewer calls are timed, and this is reported. "+unstated)
+	flags.Var(share(&c.budget, 0), "budget", "part of the program's CPU time that the hooks of all commands may cost; beyond it, fewer calls are timed or traced, at last hooks are switched off, and this is reported. "+unstated)
 }
 
 // registerCategories adds --category.
@@ -150,8 +150,11 @@ func (v *liveSession) enter(ctx context.Context, name string, flags arena.Flags,
 	} else {
 		v.installation, err = v.session.Instrument(ctx, session.Wanted{Methods: v.target.set, Flags: flags, Period: period})
 	}
-	if err == nil && v.prepare != nil {
-		err = v.prepare()
+	if err == nil {
+		v.govern()
+		if v.prepare != nil {
+			err = v.prepare()
+		}
 	}
 	v.began = time.Now()
 	if err != nil {
@@ -195,14 +198,18 @@ func (v *liveSession) letGo(jvm *process.JVM) bool {
 	return held
 }
 
-// reportCost tells the service what the look costs, and keeps that within the budget.
-func (v *liveSession) reportCost() {
+// govern keeps the cost of hooks within the budget from now on.
+func (v *liveSession) govern() {
 	switch budget, usual := v.target.budget, v.target.usualBudget; {
 	case budget > 0:
 		v.endBudget = overhead.Govern(v.session, budget, true)
 	case usual > 0:
 		v.endBudget = overhead.Govern(v.session, usual, false)
 	}
+}
+
+// reportCost tells the service what the look costs.
+func (v *liveSession) reportCost() {
 	v.target.reportCost(func() (calls uint64, nanos float64) {
 		calls, timed, err := v.hookedCalls()
 		if cost := v.cost.Cost(); err == nil && cost != nil { // the end reports it

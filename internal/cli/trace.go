@@ -64,7 +64,7 @@ type traceCommand struct {
 }
 
 func newTrace(s streams) *cobra.Command {
-	c := &traceCommand{targetFlags: targetFlags{streams: s}}
+	c := &traceCommand{targetFlags: targetFlags{streams: s, usualBudget: overhead.Usual}}
 	command := &cobra.Command{
 		Use:     "trace PID [METHOD...]",
 		Short:   "Trace transactions of a running JVM: each call in time and depth",
@@ -96,6 +96,7 @@ func newTrace(s streams) *cobra.Command {
 	c.targetFlags.register(flags)
 	c.registerYes(flags)
 	c.settle.register(flags)
+	c.registerBudget(flags)
 	return command
 }
 
@@ -239,7 +240,8 @@ the JVM discard compiled code, so calls are slow at first. With --slower-than or
 $elapsed, Sonde keeps nothing if the program does not run as before within --settle.
 The cost of hooks and clock per call is measured in the JVM and subtracted from all
 times, except for calls that are too deep to be recorded: if a trace slows the program
-down, use fewer --levels.
+down, use fewer --levels. If hooks cost more than --budget, fewer transactions are traced,
+chosen at random, as with --sample.
 
 --capture records values at entry and exit of the method, up to four each, 256
 characters at most. A value whose name sounds like a secret (password, token, card

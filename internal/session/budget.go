@@ -4,15 +4,17 @@ import (
 	"context"
 	"maps"
 
+	"github.com/sonde-jvm/sonde/internal/weave/instrument"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
 // A SpotUse is a spot that is switched on, with what its hook does for all looks together.
 type SpotUse struct {
-	ID      uint32
-	Method  string
-	Setting arena.Probe
-	Looks   []*Look // that have it
+	ID       uint32
+	Method   string
+	Measures bool // others find contexts and read tags, for all that measure
+	Setting  arena.Probe
+	Looks    []*Look // that have it
 }
 
 // SpotUses returns the spots that are switched on.
@@ -32,7 +34,7 @@ func (s *Session) SpotUses() (uses []SpotUse) {
 			}
 			at[name] = len(uses)
 			uses = append(uses, SpotUse{
-				ID: s.weaver.SpotID(spot), Method: spot.ClassName() + "." + spot.Name, Setting: arena.Probe{Flags: merged.Flags, Period: merged.Period}, Looks: []*Look{l},
+				ID: s.weaver.SpotID(spot), Method: spot.ClassName() + "." + spot.Name, Measures: spot.Kind == instrument.Watches, Setting: arena.Probe{Flags: merged.Flags, Period: merged.Period}, Looks: []*Look{l},
 			})
 		}
 	}

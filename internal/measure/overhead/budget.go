@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sonde-jvm/sonde/internal/jvm/cost"
 	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
@@ -16,14 +17,18 @@ import (
 const (
 	// Usual is the budget of commands that run for long, if the user states none.
 	Usual = 0.05
-	// budgetEvery is how often the cost of hooks is compared with the budget.
-	budgetEvery = time.Second
+	// budgetEvery is how often the cost of hooks is compared with the budget: hooks that cost half of the program's
+	// time are thinned before they have cost a twentieth of ten seconds.
+	budgetEvery = 300 * time.Millisecond
 	// inARow is how many comparisons in a row must exceed the budget: a burst is over soon.
 	inARow = 2
 	// leastUse is the part of a processor that a program is assumed to use. Hooks in a program that
 	// is almost idle cost a large part of almost nothing.
 	leastUse = 0.25
-	// thinPeriod is the period of calls that are still timed after a spot was thinned once.
+	// RecordPart is how many times a hook that writes a record costs what one costs that takes the time.
+	RecordPart = 2
+	// thinPeriod is the period of calls that are still timed after a spot was thinned once. It is the largest period of
+	// traces, too: with a larger one, they would show too little for what they cost.
 	thinPeriod = 1000
 	// leastPart is the part of its own budget that a look with call trees always has: with less, it
 	// would show nothing.
@@ -34,7 +39,8 @@ const (
 // stated for one of them, otherwise the smallest that one of them has. A stated budget holds for all
 // looks, another one only for those that have a budget. The look that costs most for each method that
 // it measures is thinned first. Its most expensive hooks then time one call in thinPeriod, and if that
-// is not enough, they only count; a look that chooses its hooks by itself (Share) may cost less from then on.
+// is not enough, they only count, and at last they are switched off. Of traces, one call of the root in a
+// period is traced. A look that chooses its hooks by itself (Share) may cost less from then on.
 type governor struct {
 	session *session.Session
 
@@ -43,9 +49,9 @@ type governor struct {
 	stop    context.CancelFunc // nil while no look has a budget
 
 	// Used by the goroutine only.
-	calls map[uint32]uint64       // at the last reading
-	costs map[arena.Probe]float64 // of one call, by setting
-	at    time.Time
+	calls map[uint32]uint64        // at the last reading
+	costs map[arena.Probe]callCost // by setting
+	past  Shares
 	over  int // how many times in a row the budget was exceeded
 
 	isReported bool // that the budget cannot be kept
@@ -69,7 +75,7 @@ func Govern(l *session.Look, budget float64, isStated bool) (release func()) {
 
 func join(l *session.Look, m *member) (leave func()) {
 	g := l.Attached(governorKey{}, func() any {
-		return &governor{session: l.Session, members: make(map[*session.Look]*member)}
+		return &governor{session: l.Session, members: make(map[*session.Look]*member), costs: make(map[arena.Probe]callCost)}
 	}).(*governor)
 	g.lock.Lock()
 	defer g.lock.Unlock()
@@ -177,29 +183,35 @@ func (g *governor) run(ctx context.Context) {
 		}
 		now, reading := g.session.Read()
 		if err == nil && reading == nil {
-			since := before.Until(now)
-			g.step(ctx, max(since.Rest+since.CompileCPU+since.VMThread, time.Duration(leastUse*float64(since.Elapsed))))
+			g.step(ctx, now.At, before.Until(now))
 		}
 		before, err = now, reading
 	}
 }
 
+// ProgramNanos returns the processor time of the program and of what the JVM does for it, or that of leastUse.
+func ProgramNanos(since cost.Cost) float64 {
+	return float64(max(since.Rest+since.CompileCPU+since.VMThread, time.Duration(leastUse*float64(since.Elapsed))))
+}
+
 // step compares what hooks have cost since the last step with the CPU time of the program.
-func (g *governor) step(ctx context.Context, program time.Duration) {
+func (g *governor) step(ctx context.Context, now time.Time, since cost.Cost) {
 	spots, err := g.read(ctx)
 	if err != nil {
-		return // the session is ending
+		g.calls = nil // the session is ending, or classes are changed
+		return
 	}
+	program := ProgramNanos(since)
 	g.lock.Lock()
 	budget, isStated, _ := g.limit()
-	shares := g.readShares(isStated, float64(program))
+	shares := g.readShares(isStated, program)
 	if !isStated {
 		spots = slices.DeleteFunc(spots, func(s spotCost) bool { return slices.ContainsFunc(s.Looks, g.isExempt) })
 	}
 	g.lock.Unlock()
-	plan := relieve(spots, shares, budget*float64(program))
-	part := min(plan.total/float64(program), 1) // it is computed from what a call costs, and may be too much
-	if part <= budget {
+	plan := relieve(foldTraces(spots), shares, budget*program)
+	part := min(plan.total/program, 1) // it is computed from what a call costs, and may be too much
+	if recent := g.past.Add(now, since.Elapsed, time.Duration(plan.total), time.Duration(program)); part <= budget || recent <= budget/2 {
 		g.over = 0
 		return
 	}
@@ -221,7 +233,7 @@ func (g *governor) step(ctx context.Context, program time.Duration) {
 	}
 	notify(plan.spots, part, budget)
 	for _, c := range plan.shares {
-		allowance := c.allowed / float64(program)
+		allowance := c.allowed / program
 		c.share.lock.Lock()
 		c.share.allowance = allowance
 		c.share.lock.Unlock()
@@ -299,17 +311,53 @@ type spotCost struct {
 	calls uint64
 	// nanos of a call as it is, timed one in thinPeriod, and only counted.
 	now, sampled, counted float64
+	recorded              float64 // if the call is traced
 }
 
 func (s *spotCost) cost() float64 { return s.now * float64(s.calls) }
+
+// isRoot reports whether calls of the spot open transactions.
+func (s *spotCost) isRoot() bool {
+	return s.Setting.Flags&(arena.Traced|arena.Root) == arena.Traced|arena.Root
+}
+
+// period returns of how many calls of a root one is traced.
+func (s *spotCost) period() uint32 {
+	if s.Setting.Flags&arena.Sampled == 0 {
+		return 1
+	}
+	return max(1, s.Setting.Period)
+}
+
+// foldTraces makes the roots of traces pay for the calls that are traced below them, because both become fewer if fewer calls
+// of the roots are traced.
+func foldTraces(spots []spotCost) []spotCost {
+	below, calls := 0.0, uint64(0)
+	isBelow := func(s spotCost) bool { return s.recorded > 0 && !s.isRoot() }
+	for i := range spots {
+		switch s := &spots[i]; {
+		case isBelow(*s):
+			below += s.cost()
+		case s.isRoot():
+			calls += s.calls
+		}
+	}
+	if calls == 0 {
+		return spots // a transaction is running
+	}
+	spots = slices.DeleteFunc(spots, isBelow)
+	for i := range spots {
+		if spots[i].isRoot() {
+			spots[i].now += below / float64(calls)
+		}
+	}
+	return spots
+}
 
 func (g *governor) read(ctx context.Context) (spots []spotCost, err error) {
 	sum, err := g.session.Sum()
 	if err != nil {
 		return nil, err
-	}
-	if time.Since(g.at) > meterEvery { // at first, hooks are not compiled yet
-		g.at, g.costs = time.Now(), make(map[arena.Probe]float64)
 	}
 	calls := make(map[uint32]uint64)
 	for _, use := range g.session.SpotUses() {
@@ -333,6 +381,17 @@ func (g *governor) read(ctx context.Context) (spots []spotCost, err error) {
 				return nil, err
 			}
 		}
+		if use.Setting.Flags&arena.Traced != 0 {
+			timed, err := g.cost(ctx, arena.On|arena.Flat|arena.Timed, 0)
+			if err != nil {
+				return nil, err
+			}
+			if s.recorded = RecordPart * timed; s.isRoot() {
+				s.now += s.recorded / float64(s.period())
+			} else {
+				s.now = s.recorded // its calls count only while they are traced
+			}
+		}
 		spots = append(spots, s)
 	}
 	g.calls = calls
@@ -342,20 +401,32 @@ func (g *governor) read(ctx context.Context) (spots []spotCost, err error) {
 // costFlags are the flags that decide what a hook costs.
 const costFlags = arena.On | arena.Flat | arena.Timed | arena.Sampled
 
-// cost returns what a call of a hook costs, in nanoseconds.
+// A callCost is what a call of a hook costs, in nanoseconds.
+type callCost struct {
+	nanos float64
+	at    time.Time // when it was measured
+}
+
+// cost returns what a call of a hook costs, in nanoseconds. It is measured again and again, because at first hooks are not
+// compiled yet; if the JVM is too busy for that, the last measurement counts.
 func (g *governor) cost(ctx context.Context, flags arena.Flags, period uint32) (float64, error) {
 	setting := arena.Probe{Flags: flags, Period: period}
-	if known, is := g.costs[setting]; is {
-		return known, nil
+	known, is := g.costs[setting]
+	if is && time.Since(known.at) < meterEvery {
+		return known.nanos, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, meterLimit)
 	defer cancel()
-	cost, err := g.session.HookCost(ctx, flags, period)
-	if err != nil {
+	measured, err := g.session.HookCost(ctx, flags, period)
+	switch {
+	case err == nil:
+		known.nanos = measured.Median
+	case !is:
 		return 0, err
 	}
-	g.costs[setting] = cost.Median
-	return cost.Median, nil
+	known.at = time.Now()
+	g.costs[setting] = known
+	return known.nanos, nil
 }
 
 // A thinning changes what a spot measures.
@@ -452,7 +523,7 @@ func relieve(spots []spotCost, shares []shareCost, allowed float64) (r relief) {
 			if rest <= allowed {
 				break
 			}
-			to, saved := s.less()
+			to, saved := s.less(rest - allowed)
 			r.isOpen = r.isOpen || to.Flags != 0 && s.calls > 0
 			if saved > 0 && s.calls > 0 && !isThinned[s.ID] {
 				isThinned[s.ID] = true
@@ -461,15 +532,32 @@ func relieve(spots []spotCost, shares []shareCost, allowed float64) (r relief) {
 			}
 		}
 	}
+	if len(r.spots)+len(r.shares) > 0 || r.isOpen {
+		return r
+	}
+	for _, s := range spots { // nothing is left but to switch hooks off
+		if rest <= allowed {
+			break
+		}
+		if s.Measures && !s.isRoot() && s.cost() > 0 {
+			r.spots = append(r.spots, thinning{s, arena.Probe{}})
+			rest -= s.cost()
+		}
+	}
 	return r
 }
 
-// less returns the next setting of a spot that costs less, and what that saves for each call; 0 if
-// there is none.
-func (s *spotCost) less() (to arena.Probe, saved float64) {
+// less returns the next setting of a spot that costs less, and what that saves for each call, if hooks cost
+// too much by some nanoseconds; 0 if there is none.
+func (s *spotCost) less(excess float64) (to arena.Probe, saved float64) {
 	flags := s.Setting.Flags
 	switch {
-	case flags&arena.Traced != 0: // a part of a trace would be wrong, and the rings bound what it costs
+	case s.isRoot() && s.period() < thinPeriod:
+		const margin, mostAtOnce = 1.25, 10
+		part := max(1-excess/max(1, s.cost()), 1.0/mostAtOnce)
+		to = arena.Probe{Flags: flags | arena.Sampled, Period: uint32(min(thinPeriod, margin*float64(s.period())/part+1))}
+		return to, max(0, s.now-s.counted) * (1 - float64(s.period())/float64(to.Period))
+	case flags&arena.Traced != 0: // a part of a trace would be wrong
 		return to, 0
 	case flags&arena.Timed != 0 || flags&arena.Sampled != 0 && s.Setting.Period < thinPeriod:
 		return arena.Probe{Flags: flags&^arena.Timed | arena.Sampled, Period: thinPeriod}, s.now - s.sampled
@@ -488,12 +576,19 @@ func notify(changes []thinning, share, budget float64) {
 		}
 	}
 	for l, own := range of {
-		what := fmt.Sprintf("of the calls of %s, only one in %s is timed from now on", own[0].Method, format.Grouped(thinPeriod))
-		if own[0].to.Flags&arena.Sampled == 0 {
-			what = fmt.Sprintf("calls of %s are only counted from now on", own[0].Method)
+		first, what := &own[0], ""
+		switch to := first.to; {
+		case to.Flags == 0:
+			what = fmt.Sprintf("calls of %s are not measured any more, so there are more than the result says", first.Method)
+		case first.isRoot():
+			what = fmt.Sprintf("of the calls of %s, only one in %s is traced from now on", first.Method, format.Grouped(int(to.Period)))
+		case to.Flags&arena.Sampled != 0:
+			what = fmt.Sprintf("of the calls of %s, only one in %s is timed from now on", first.Method, format.Grouped(thinPeriod))
+		default:
+			what = fmt.Sprintf("calls of %s are only counted from now on", first.Method)
 		}
 		if len(own) > 1 {
-			what += fmt.Sprintf("; %s timed less, too", format.Count(len(own)-1, "other method is", "other methods are"))
+			what += fmt.Sprintf("; %s measured less, too", format.Count(len(own)-1, "other method is", "other methods are"))
 		}
 		l.Notify(exceeded(share, budget) + ": " + what)
 	}

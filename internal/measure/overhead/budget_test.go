@@ -18,11 +18,11 @@ const (
 )
 
 func spotOf(id uint32, calls uint64, setting arena.Probe, now float64, looks ...*session.Look) spotCost {
-	return spotCost{SpotUse: session.SpotUse{ID: id, Setting: setting, Looks: looks}, calls: calls, now: now, sampled: 10, counted: 5}
+	return spotCost{SpotUse: session.SpotUse{ID: id, Setting: setting, Looks: looks, Measures: true}, calls: calls, now: now, sampled: 10, counted: 5}
 }
 
 // TestThin: the most expensive spots of a look are thinned first, only as far as the budget asks, and no
-// call stops being counted.
+// call stops being counted while one can be timed less.
 func TestThin(t *testing.T) {
 	look := &session.Look{}
 	spots := []spotCost{
@@ -56,6 +56,77 @@ func TestThin(t *testing.T) {
 		}
 		if !maps.Equal(have, tt.want) {
 			t.Errorf("allowed %v: spots become %v, want %v", tt.allowed, have, tt.want)
+		}
+	}
+}
+
+// TestSwitchOff: hooks that only count are switched off if that costs too much and nothing else can be thinned, the most
+// expensive ones first, but not those that find contexts.
+func TestSwitchOff(t *testing.T) {
+	look := &session.Look{}
+	anchor := spotOf(3, 9_000_000, arena.Probe{Flags: counting}, 5, look) // 45 ms
+	anchor.Measures = false
+	spots := []spotCost{
+		spotOf(1, 1_000_000, arena.Probe{Flags: counting}, 5, look), // 5 ms
+		spotOf(2, 4_000_000, arena.Probe{Flags: counting}, 5, look), // 20 ms
+		anchor,
+		spotOf(4, 2_000_000, arena.Probe{Flags: arena.On | arena.Flat | arena.Inside | arena.Traced}, 5, look), // 10 ms, of a transaction that is running
+	}
+	for _, tt := range []struct {
+		allowed time.Duration
+		want    []uint32
+	}{{80 * time.Millisecond, nil}, {70 * time.Millisecond, []uint32{2}}, {55 * time.Millisecond, []uint32{2, 4}}, {0, []uint32{2, 4, 1}}} {
+		var have []uint32
+		for _, c := range relieve(slices.Clone(spots), nil, float64(tt.allowed)).spots {
+			if have = append(have, c.ID); c.to != (arena.Probe{}) {
+				t.Errorf("allowed %v: spot %d becomes %+v, want it off", tt.allowed, c.ID, c.to)
+			}
+		}
+		if !slices.Equal(have, tt.want) {
+			t.Errorf("allowed %v: got spots %v off, want %v", tt.allowed, have, tt.want)
+		}
+	}
+}
+
+// TestThinTraces: a root of traces pays for what is traced below it, and fewer of its calls are traced, as many as the budget
+// allows.
+func TestThinTraces(t *testing.T) {
+	look := &session.Look{}
+	const root, below = arena.On | arena.Flat | arena.Root | arena.Traced, arena.On | arena.Flat | arena.Inside | arena.Traced
+	traced := func(id uint32, calls uint64, setting arena.Probe, now float64) spotCost {
+		s := spotOf(id, calls, setting, now, look)
+		s.recorded = 200
+		return s
+	}
+	const ms = float64(time.Millisecond)
+	for _, tt := range []struct {
+		name          string
+		period        uint32
+		calls, inside uint64
+		allowed       float64 // ms
+		total         float64 // ms
+		want          uint32  // the new period; 0 if it does not change
+	}{
+		{"enough", 0, 1000, 100_000, 30, 20.2, 0},
+		{"half of them", 0, 1000, 100_000, 10.1, 20.2, 3},
+		{"much too many", 0, 1000, 100_000, 0.1, 20.2, 13},
+		{"again", 13, 1000, 100_000, 10.1, 20.2, 33},
+		{"the largest", 900, 1000, 100_000, 0.1, 20.2, thinPeriod},
+		{"no more", thinPeriod, 1000, 100_000, 0.1, 20.2, 0},
+	} {
+		setting := arena.Probe{Flags: root}
+		if tt.period > 0 {
+			setting = arena.Probe{Flags: root | arena.Sampled, Period: tt.period}
+		}
+		plan := relieve(foldTraces([]spotCost{traced(1, tt.calls, setting, 200), traced(2, tt.inside, arena.Probe{Flags: below}, 200)}), nil, tt.allowed*ms)
+		have := uint32(0)
+		for _, c := range plan.spots {
+			if have = c.to.Period; c.ID != 1 || c.to.Flags != root|arena.Sampled {
+				t.Errorf("%s: spot %d becomes %+v, want only fewer traces", tt.name, c.ID, c.to)
+			}
+		}
+		if have != tt.want || math.Abs(plan.total-tt.total*ms) > 1 {
+			t.Errorf("%s: got a period of %d and a cost of %v ms, want %d and %v ms", tt.name, have, plan.total/ms, tt.want, tt.total)
 		}
 	}
 }
