@@ -13,6 +13,7 @@ import (
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/classes/callgraph"
 	"github.com/sonde-jvm/sonde/internal/measure/calltree"
+	"github.com/sonde-jvm/sonde/internal/measure/found"
 	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
@@ -23,6 +24,7 @@ type calleesCommand struct {
 	calltree.Options
 	patterns []string
 	json     bool
+	found    bool
 	look     func(context.Context, calltree.Options) (*calltree.Result, error)
 	cache    cacheFlags
 }
@@ -36,6 +38,7 @@ func newCallees(s streams) *cobra.Command {
 		Example: `  sonde callees 4711 com.acme.Shop.checkout
   sonde callees 4711 'com.acme.Shop.checkout(com.acme.Cart)' --levels 3
   sonde callees 4711 com.acme.Shop.checkout --watch 10s
+  sonde callees 4711 com.acme.Shop.checkout --found > probes.yaml
   sonde callees 4711 java.util.ArrayList.sort --jdk --json | jq '.roots[].callees[].method'`,
 		Args: atLeast("PID", "METHOD"),
 		RunE: checkAndRun(c),
@@ -51,6 +54,7 @@ func newCallees(s streams) *cobra.Command {
 	flags.BoolVar(&c.Redefine, "redefine", false, "make the JVM redefine classes that were generated at run time, to read them")
 	c.cache.register(flags)
 	flags.BoolVar(&c.Force, "force", false, "with --watch: "+forceUsage)
+	flags.BoolVar(&c.found, "found", false, "write what sonde drill or a goal has found below METHOD as probes, instead of the tree")
 	flags.BoolVar(&c.json, "json", false, "write one JSON object")
 	return command
 }
@@ -77,6 +81,8 @@ func (c *calleesCommand) check(args []string, given func(string) bool) (err erro
 		return usage("--hooks needs --watch")
 	case c.Watch == 0 && given("force"):
 		return usage("--force needs --watch")
+	case c.found && (c.Watch > 0 || c.json):
+		return usage("--found writes probes only: leave out --watch and --json")
 	}
 	return nil
 }
@@ -96,14 +102,25 @@ func (c *calleesCommand) run(ctx context.Context) error {
 	}
 	defer endCache()
 	c.Cache = opened
+	var cause *found.Cause
+	if c.found {
+		c.Known = func(digest func(class string) string) { cause = readFound().Below(c.Methods.Match, digest) }
+	}
 	result, err := c.look(ctx, c.Options)
 	if err != nil {
 		return interruptedBefore(ctx, "the tree was complete", err)
 	}
 	d := document.NewCallees(result, &c.Options, c.patterns)
 	c.keepResult(d, func(out io.Writer) { writeCallees(out, result, c, 0) })
-	if c.json {
+	switch {
+	case c.json:
 		return document.Write(c.out, d)
+	case c.found && cause == nil:
+		return fmt.Errorf("nothing is known that was found below %s in these class files: sonde drill searches", strings.Join(c.patterns, ", "))
+	case c.found:
+		c.keepFile("yaml", foundProbes(cause))
+		_, err := c.out.Write(foundProbes(cause))
+		return err
 	}
 	return c.print(func(out io.Writer) { writeCallees(out, result, c, c.outWidth()) })
 }
@@ -140,6 +157,10 @@ neither followed nor watched, unless --jdk is given or METHOD is one of them.
 
 With --watch, the methods shown get hooks that only count, at most --hooks, the nearest
 first. All hooks are removed at the end, at once. Ctrl-C ends it early.
+
+With --found, the tree is not shown. If sonde drill or a goal of sonde apply has found below METHOD
+why calls are slow, and the classes on the way to the cause have not changed since, the methods
+on the way are written as probes, for sonde apply -f. Of several causes, the newest is meant.
 
 --levels, --overrides, --breadth and --nodes limit the tree. Callees that they cut off
 are counted, at their place and at the end.

@@ -20,6 +20,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/jvm/sampler"
 	"github.com/sonde-jvm/sonde/internal/measure/drill"
+	"github.com/sonde-jvm/sonde/internal/measure/found"
 	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
 	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/measure/trace"
@@ -40,6 +41,7 @@ type drillCommand struct {
 	duration   time.Duration
 	part       float64 // budget
 	own        []string
+	fromStart  bool
 	json       bool
 	outputs    []string
 }
@@ -59,6 +61,7 @@ func newDrill(s streams) *cobra.Command {
 	flags.VarP(span(&c.duration, drillDuration, time.Second, 0), "duration", "d", "end after this time, with what was found until then")
 	flags.Var(share(&c.part, drillBudget), "budget", "part of the program's CPU time that hooks may cost; beyond it, fewer calls are traced, and this is reported")
 	flags.StringSliceVar(&c.own, "own", nil, "package of the program itself, whose methods get hooks first; may be repeated (default: guessed from main class and class path)")
+	flags.BoolVar(&c.fromStart, "from-start", false, "do not begin with what an earlier search has found")
 	flags.BoolVar(&c.json, "json", false, "write one JSON object to standard output instead of the report")
 	flags.StringArrayVarP(&c.outputs, "output", "o", nil, "file to write: .html, .json or .txt; may be repeated")
 	c.targetFlags.register(flags)
@@ -95,6 +98,11 @@ the way down, values are read that are likely to be few: enums, booleans, classe
 called type, status, tenant and the like. Names that sound like secrets are left out. The
 result says which values or pairs of values slow calls have in common, and for how many normal
 ones the same holds.
+
+The way to the cause is remembered, with the class files of its methods. If all of them are the
+same at the next search below the method, the way gets hooks in the first step; fresh figures
+say whether it still is the cause, and otherwise the search goes on as usual. sonde callees
+--found writes the methods as probes.
 
 Figures count only when the program runs as before its classes were changed (--settle). All
 hooks are removed at the end, also after Ctrl-C, which prints what was found until then. If no
@@ -203,7 +211,8 @@ type descent struct {
 	onPath   []uint32                     // those and the methods below that were chosen last
 	levels   []drill.Level
 	cause    *drill.Cause
-	isWait   bool // the search has followed a wait to another thread
+	isWait   bool         // the search has followed a wait to another thread
+	recalled *found.Cause // what an earlier search has found below the method; nil if nothing is known
 }
 
 // comparedValues are values of calls, which slow ones may have in common.
@@ -378,6 +387,7 @@ func (r *drillRun) search(ctx context.Context) ending {
 		return ended
 	}
 	r.chooseRoot(ctx)
+	r.recall()
 	if r.samples == nil { // thread dumps stop the program: they are for slow ones only
 		if err := r.startSampling(ctx, r.pid, sampler.ThreadDumps, dumpSampling); err != nil {
 			r.remark("what threads do in slow calls is not known: " + format.OneLine(err))
@@ -517,6 +527,10 @@ func (r *drillRun) descend(ctx context.Context, choice drill.Choice) (woven int,
 	r.opened[last], r.path = true, choice.Spots()
 	path := r.applied.MethodsOf(r.path)
 	seen := r.evidence.OnTheWay(choice, choice.Stop != drill.OwnTime)
+	isRecalled := r.recalled != nil && len(r.steps) == 1 // nothing but the method has hooks yet
+	if isRecalled {
+		seen = append(r.recalled.Methods()[1:], seen...)
+	}
 	open, ahead := append([]classfile.MethodRef{last}, seen...), drillAhead
 	if choice.Stop == drill.Spread {
 		open = append(open, r.applied.MethodsOf(choice.Last().Callees())...)
@@ -549,6 +563,9 @@ func (r *drillRun) descend(ctx context.Context, choice drill.Choice) (woven int,
 	text := fmt.Sprintf("callees of %s", choice.Open.Name())
 	if len(choice.Path) > 1 {
 		text = fmt.Sprintf("%s has %s of the excess: its callees", choice.Open.Name(), format.Percent(r.tree.Time(choice.Open).Share.Part))
+	}
+	if isRecalled {
+		text += ", and the way to what was found on " + dayOf(r.recalled)
 	}
 	r.screen.say("%s: %s: %s", format.ShortDuration(time.Since(r.start)), format.Count(woven, "new hook", "new hooks"), format.Printable(text))
 	r.settleAgain(ctx)
@@ -894,7 +911,10 @@ func (r *drillRun) finish(ctx context.Context, ended ending) error {
 		r.slowestRoot()
 	}
 	switch {
-	case ended == endedCause || r.root == nil:
+	case ended == endedCause:
+		r.compareRecalled()
+		keepFound(r.applied.Probes, r.cause, r.slowerThan, r.onPath)
+	case r.root == nil:
 	case r.tree.Slow > 0:
 		choice := r.tree.Choose(r.path, r.isOpen, r.isWait)
 		r.keepLevels(choice)

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -9,6 +11,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 	"github.com/sonde-jvm/sonde/internal/measure/drill"
 	"github.com/sonde-jvm/sonde/internal/report/document"
+	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 )
 
 // TestDrillLive searches in programs whose problem is known. Slow calls take at least 60 ms, normal ones almost nothing.
@@ -35,16 +38,12 @@ func TestDrillLive(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, jdk%d", test.problem, jdk.Major), func(t *testing.T) {
 				t.Parallel()
 				pid := startDrilled(t, jdk, test.problem)
-				code, out, stderr := sonde(t, "drill", pid, "drilled.Drilled$"+test.class+".serve", "--slower-than", "40ms", "--json")
+				code, out, stderr := sonde(t, "drill", pid, "drilled.Drilled$"+test.class+".serve", "--slower-than", "40ms", "--from-start", "--json")
 				if code != exitOK {
 					t.Fatalf("exit code %d: %s", code, stderr)
 				}
 				found := parse[document.Drill](t, out)
-				var path []string
-				for _, l := range found.Path {
-					path = append(path, l.Method)
-				}
-				if got := strings.Join(path, " "); got != test.path {
+				if got := pathOf(found); got != test.path {
 					t.Errorf("path: got %s, want %s; %s", got, test.path, stderr)
 				}
 				if found.Cause == nil || found.Cause.Kind != test.kind || found.Ended != string(endedCause) || !found.Removed {
@@ -81,9 +80,83 @@ func TestDrillLive(t *testing.T) {
 	}
 }
 
+func pathOf(d document.Drill) string {
+	var path []string
+	for _, l := range d.Path {
+		path = append(path, l.Method)
+	}
+	return strings.Join(path, " ")
+}
+
+// TestDrillRemembers searches again in a program whose cause was found before, in one that is slow elsewhere now, and in one
+// with a changed class.
+func TestDrillRemembers(t *testing.T) {
+	t.Parallel()
+	source, err := os.ReadFile(drilledSource)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := filepath.Join(t.TempDir(), filepath.Base(drilledSource))
+	if err := os.WriteFile(changed, []byte(strings.Replace(string(source), "class Deep implements Shop {", "class Deep implements Shop { int changed;", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const method, deep = "drilled.Drilled$Deep.serve", "serve price discount history pause"
+	search := func(t *testing.T, pid, path string, flags ...string) (d document.Drill, stderr string) {
+		t.Helper()
+		code, out, stderr := sonde(t, append([]string{"drill", pid, method, "--slower-than", "40ms", "--json"}, flags...)...)
+		if code != exitOK {
+			t.Fatalf("exit code %d: %s", code, stderr)
+		}
+		d = parse[document.Drill](t, out)
+		if got := pathOf(d); got != path {
+			t.Errorf("path: got %s, want %s; %s", got, path, stderr)
+		}
+		return d, stderr
+	}
+	const offered = "fresh figures decide"
+	for _, jdk := range jvmtest.JDKs(t) {
+		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
+			t.Parallel()
+			pid := startDrilled(t, jdk, "deep")
+			if _, stderr := search(t, pid, deep, "--from-start"); strings.Contains(stderr, offered) {
+				t.Errorf("from the start: got %s", stderr)
+			}
+			d, stderr := search(t, pid, deep)
+			if notes := strings.Join(d.Notes, "; "); !strings.Contains(stderr, offered) || len(d.Steps) != 2 || !strings.Contains(notes, "the same method as on") {
+				t.Errorf("again: got %+v, %s; %s, want one step to the same method", d.Steps, notes, stderr)
+			}
+			code, probes, stderr := sonde(t, "callees", pid, method, "--found")
+			if code != exitOK || strings.Count(probes, "- name: ") != 5 || !strings.Contains(probes, "Drilled$Deep.history(drilled.Drilled$Order):void") {
+				t.Errorf("exit code %d: got %s, want the five methods as probes; %s", code, probes, stderr)
+			}
+			if _, err := probeset.Parse([]byte(probes), "found.yaml"); err != nil {
+				t.Error(err)
+			}
+			d, stderr = search(t, startDrilled(t, jdk, "late"), "serve ship pause")
+			if notes := strings.Join(d.Notes, "; "); !strings.Contains(stderr, offered) || !strings.Contains(notes, "it is not where it was on") {
+				t.Errorf("slow elsewhere: got %s; %s", notes, stderr)
+			}
+			pid = startDrilledFrom(t, jdk, changed, "deep")
+			if code, out, stderr := sonde(t, "callees", pid, method, "--found"); code == exitOK || !strings.Contains(stderr, "nothing is known that was found below "+method) {
+				t.Errorf("a changed class: exit code %d, %s%s", code, out, stderr)
+			}
+			if _, stderr := search(t, pid, deep); strings.Contains(stderr, offered) {
+				t.Errorf("a changed class: got %s", stderr)
+			}
+		})
+	}
+}
+
+const drilledSource = "testdata/drilled/Drilled.java"
+
 func startDrilled(t *testing.T, jdk jvmtest.JDK, problem string, flags ...string) (pid string) {
 	t.Helper()
-	classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{"testdata/drilled/Drilled.java"}, Flags: []string{"-parameters"}})
+	return startDrilledFrom(t, jdk, drilledSource, problem, flags...)
+}
+
+func startDrilledFrom(t *testing.T, jdk jvmtest.JDK, source, problem string, flags ...string) (pid string) {
+	t.Helper()
+	classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{source}, Flags: []string{"-parameters"}})
 	p := jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: append(flags, "-cp", classes, "drilled.Drilled", problem)})
 	return strconv.Itoa(p.PID)
 }

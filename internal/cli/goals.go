@@ -384,6 +384,7 @@ func (g *goalsRun) search(ctx context.Context, goal *goalRun) {
 	goal.levels = tree.Levels(choice)
 	if choice.Open == nil {
 		goal.cause, goal.isFound = tree.Explain(choice, nil, 0), true
+		keepFound(g.holder.Probes, goal.cause, goal.slowerThan(), choice.Spots())
 		g.log(goal, goal.Seen, "most of the excess: "+goal.cause.Text)
 		return
 	}

@@ -458,14 +458,14 @@ func shortVersion() string {
 	}, text)
 }
 
-// stateDir returns the directory in which results of looks are kept.
-func stateDir() (string, error) {
+// statePath returns the path of a directory in which results are kept for the user.
+func statePath(name string) (string, error) {
 	if stated := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(stated) {
-		return filepath.Join(stated, "sonde", "looks"), nil
+		return filepath.Join(stated, "sonde", name), nil
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
 		return "", err
 	}
-	return filepath.Join(home, ".local", "state", "sonde", "looks"), nil
+	return filepath.Join(home, ".local", "state", "sonde", name), nil
 }

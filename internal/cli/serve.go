@@ -91,7 +91,7 @@ type serveOptions struct {
 }
 
 func serve(ctx context.Context, s streams, o serveOptions) error {
-	state, err := stateDir()
+	state, err := statePath("looks")
 	if err != nil {
 		return err
 	}

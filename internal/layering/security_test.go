@@ -81,6 +81,8 @@ var securityRules = []securityRule{
 			"internal/jvm/targetfs.visit":                   kernels,
 			"internal/measure/calltree.forget":              own,
 			"internal/measure/calltree.recall":              own,
+			"internal/measure/found.Read":                   own,
+			"internal/measure/found.evict":                  own,
 			"internal/measure/results.leftBy":               "lists /tmp",
 		},
 	},

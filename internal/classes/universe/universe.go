@@ -6,6 +6,8 @@
 package universe
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"iter"
 	"maps"
 	"slices"
@@ -210,6 +212,16 @@ func (u *Universe) File(c *Class) []byte {
 		return u.Library.Class(c.Name)
 	}
 	return c.file
+}
+
+// Digest returns the SHA-256 sum of the file of a class; "" where it is not known, or several loaders have a class of this name.
+func (u *Universe) Digest(name string) string {
+	if list := u.classes[name]; len(list) == 1 {
+		if file := u.File(list[0]); file != nil {
+			return fmt.Sprintf("%x", sha256.Sum256(file))
+		}
+	}
+	return ""
 }
 
 // Open parses the file of a class; nil where there is none or it is damaged.

@@ -34,6 +34,9 @@ type Options struct {
 	session.Settings
 	// Entered is called when the JVM is asked; may be nil.
 	Entered func()
+	// Known receives a function that returns the SHA-256 sum of a class file, "" if it is not known; may be nil. The function
+	// can be called only until Known returns.
+	Known func(digest func(class string) string)
 	// Watching receives how many methods have hooks, once they are on; may be nil.
 	Watching func(methods int)
 }
@@ -162,6 +165,9 @@ func (l *look) grow(loaded []universe.Loaded) error {
 	roots, err := world.Find(l.Methods)
 	if err != nil {
 		return fmt.Errorf("process %d: %w", l.PID, err)
+	}
+	if l.Known != nil {
+		l.Known(world.universe.Digest)
 	}
 	l.result.Tree = world.Tree(roots, l.Limits)
 	l.result.Loaders = world.Loaders()

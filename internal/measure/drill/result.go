@@ -207,6 +207,9 @@ func NotFound(last Level) *Cause {
 	return c
 }
 
+// IsFound reports whether the search has come to an end: it is known which method it is.
+func (c *Cause) IsFound() bool { return c.Kind != Divided && c.Kind != NotSought && c.Kind != Moved }
+
 // IsWait reports whether the method waits for another thread.
 func (c *Cause) IsWait() bool { return c.Kind == Locked || c.AwaitsTask() }
 

@@ -215,3 +215,10 @@ func (w *Probes) Values(m classfile.MethodRef) []probes.Value {
 	}
 	return nil
 }
+
+// Digest returns the SHA-256 sum of a class file; "" if it is not known.
+func (w *Probes) Digest(class string) string {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	return w.classes.Digest(class)
+}

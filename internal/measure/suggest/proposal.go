@@ -209,9 +209,9 @@ func (p *Proposal) Lines() (lines []Line) {
 			continue
 		}
 		at[group] = len(lines)
-		name := nameOf(c.Class, c.Name, used)
+		name := NameOf(c.Class, c.Name, used)
 		if p.PID == 0 {
-			name = nameOf(c.Class, string(c.lead()), used)
+			name = NameOf(c.Class, string(c.lead()), used)
 		}
 		lines = append(lines, Line{Name: name, Patterns: []string{c.Pattern}, Reason: c.Reason(), Choices: []*Choice{c}})
 	}
@@ -237,8 +237,8 @@ func (p *Proposal) Set() *probeset.Set {
 // maxName is how long a probe's name may be.
 const maxName = 64
 
-// nameOf returns the name of a probe: the class without its package, and the method.
-func nameOf(class, method string, used map[string]bool) string {
+// NameOf returns the name of a probe: the class without its package, and the method. It adds the name to those that are used.
+func NameOf(class, method string, used map[string]bool) string {
 	class = class[strings.LastIndexByte(class, '/')+1:]
 	if method == "<init>" {
 		method = "new"

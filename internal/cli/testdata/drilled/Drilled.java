@@ -14,6 +14,7 @@ import java.util.concurrent.locks.ReentrantLock;
 public final class Drilled {
     static final long SLOW_MILLIS = 60;
     private static volatile long sink;
+    private static boolean isLate;
 
     enum Tier { GUEST, REGULAR, PREMIUM }
 
@@ -104,7 +105,7 @@ public final class Drilled {
         }
     }
 
-    /** Slow for one tenant, in a callee three levels down. */
+    /** Slow for one tenant, in a callee three levels down, or elsewhere when it is late. */
     static final class Deep implements Shop {
         @Override
         public void serve(Order order) {
@@ -120,7 +121,7 @@ public final class Drilled {
 
         void discount(Order order) {
             sink += look(order);
-            if (order.tenant().equals("globex")) {
+            if (order.tenant().equals("globex") && !isLate) {
                 history(order);
             }
         }
@@ -132,6 +133,9 @@ public final class Drilled {
 
         void ship(Order order) {
             sink += look(order);
+            if (isLate && order.tenant().equals("globex")) {
+                pause();
+            }
         }
     }
 
@@ -203,10 +207,11 @@ public final class Drilled {
     }
 
     public static void main(String[] args) throws Exception {
+        isLate = args[0].equals("late");
         Shop shop = switch (args[0]) {
             case "lock" -> new Locked();
             case "guard" -> new Guarded();
-            case "deep" -> new Deep();
+            case "deep", "late" -> new Deep();
             case "sleep" -> new Sleepy();
             case "task" -> new Handing();
             default -> new Healthy();
