@@ -120,8 +120,11 @@ enters the program: the own methods (--own) nearest to the entry of each thread 
 and the search goes on as if they were named.
 
 A JVM that lets no agent in (-XX:-EnableDynamicAgentLoading, -XX:+DisableAttachMechanism)
-gets no hooks. Then samples show where the time below METHOD goes, down to the method or
-wait that dominates; slow and normal calls cannot be told apart.
+gets no hooks. From JDK 25 on, if attaching is allowed, its flight recorder traces calls
+instead: of the method, and of what samples show below it, at most 30 methods at once. For
+that the JVM changes their classes, and restores them at the end. Values are not compared, and
+the cost is not measured. Otherwise samples show where the time below METHOD goes, down to the
+method or wait that dominates; slow and normal calls cannot be told apart.
 
 -o writes the result to files, in the format of their names: .html for a browser, .json for
 other programs (docs/formats/drill.md), .txt.`
@@ -167,10 +170,6 @@ const (
 	drillRingBytes = 1 << 20
 	// fewLost is how many transactions may be lost at a level because the buffers of their threads were full.
 	fewLost = 2
-	// mostCaptured and mostTagged are how many values are read of a call of the method.
-	mostCaptured = 4
-	mostTagged   = 4
-	mostTags     = 8 // with those of methods on the path
 )
 
 // The endings of a search, besides those of other live commands.
@@ -190,10 +189,22 @@ type drillRun struct {
 	start   time.Time // when the search began
 	steps   []drill.Step
 	lost    int // transactions that could not be compared
+	about   trace.Target
+	seen    seenMethods
+	tracing *methodTracing // nil with hooks
 	descent
 	comparedValues
 	threadWatch
 	hookLoad
+}
+
+// seenMethods are the methods whose calls are seen, by hooks or by the JVM's flight recorder.
+type seenMethods interface {
+	Roots() []classfile.MethodRef
+	MethodOf(spot uint32) (m classfile.MethodRef, is bool)
+	MethodsOf(spots []uint32) []classfile.MethodRef
+	// IsOpen reports whether the callees of a method are seen, too.
+	IsOpen(m classfile.MethodRef) bool
 }
 
 // A descent is how far a search has come from the method to the cause.
@@ -213,13 +224,6 @@ type descent struct {
 	cause    *drill.Cause
 	isWait   bool         // the search has followed a wait to another thread
 	recalled *found.Cause // what an earlier search has found below the method; nil if nothing is known
-}
-
-// comparedValues are values of calls, which slow ones may have in common.
-type comparedValues struct {
-	values map[string]string // names of values, by expression or tag
-	data   drill.Data        // values of the method itself
-	deep   drill.Data        // with values of methods on the path, since these are read
 }
 
 // A hookLoad is what hooks cost the program.
@@ -271,7 +275,7 @@ func (c *drillCommand) run(ctx context.Context) error {
 	if err := r.enter(ctx, "drill", arena.On|arena.Timed, 0); err != nil {
 		var none *session.NoHooksError
 		if errors.As(err, &none) {
-			return r.searchWithoutHooks(ctx, none)
+			return r.searchWithoutHooks(ctx, none, methods)
 		}
 		return err
 	}
@@ -279,20 +283,27 @@ func (c *drillCommand) run(ctx context.Context) error {
 		return r.abandon(ctx, fmt.Errorf("nothing was compared, because Sonde's changes still slow the program (%v): --settle waits longer, --no-settle compares at once", r.recovery))
 	}
 	s := r.session
+	r.seen, r.about = r.applied.Probes, trace.Target{PID: r.pid, Command: s.JVM().Main, JDK: fmt.Sprint(s.JDK())}
 	defer func() { _ = s.Release() }()
 	r.meter = cost.Watch(s.JVM())
 	defer r.meter.Close()
 	r.rings = trace.NewReader(s, r.applied.Probes, nil, settleTime)
 	r.measureTraceCost(ctx, r.rings)
 	r.start = r.began
+	r.watch(len(r.applied.Roots()))
+	_ = r.startSampling(ctx, r.pid, sampler.Kernel, r.samplePeriod())
+	ended := r.search(ctx)
+	r.stopSampling(ctx)
+	return r.finish(ctx, ended)
+}
+
+// watch adds the first step.
+func (r *drillRun) watch(methods int) {
 	watched := "watch " + strings.Join(r.methods(), ", ")
 	if len(r.entries) > 0 {
 		watched = "watch where work enters the program"
 	}
-	r.steps = append(r.steps, drill.Step{Text: watched, Methods: len(r.applied.Roots()), Woven: len(r.applied.Roots())})
-	ended := r.search(ctx)
-	r.stopSampling(ctx)
-	return r.finish(ctx, ended)
+	r.steps = append(r.steps, drill.Step{Text: watched, Methods: methods, Woven: methods})
 }
 
 // methods returns the patterns of the methods that are watched.
@@ -340,49 +351,8 @@ func (r *drillRun) findEntries(ctx context.Context) error {
 	return nil
 }
 
-// readValues makes the hook of the method read values, if it is a single one.
-func (r *drillRun) readValues(ctx context.Context) {
-	roots := r.applied.Roots()
-	if len(roots) != 1 || len(r.values) > 0 {
-		return
-	}
-	found := r.applied.Values(roots[0])
-	at, err := pattern.Parse(pattern.Of(roots[0], false))
-	if err != nil || len(found) == 0 {
-		return // no pattern names this method alone, or it has no values
-	}
-	set := *r.applied.set
-	probe := set.Probes[0]
-	var names []string
-	for _, value := range found {
-		name := fmt.Sprintf("drill%d", len(set.Tags))
-		switch {
-		case value.Few && len(set.Tags) < mostTagged:
-			set.Tags = append(set.Tags, probeset.Tag{Name: name, Value: value.Expr, At: at})
-		case len(probe.Captures) < mostCaptured:
-			name = value.Expr.Text()
-			probe.Captures = append(probe.Captures, value.Expr)
-			probe.Level = probeset.Capture
-		default:
-			continue
-		}
-		r.values[name] = value.Name
-		names = append(names, value.Name)
-	}
-	set.Probes = []probeset.Probe{probe}
-	changed, err := r.applied.Apply(ctx, &set)
-	if err != nil {
-		r.values = map[string]string{}
-		r.remark("no values are compared: " + format.OneLine(err))
-		return
-	}
-	r.applied.set, r.applied.report = &set, changed
-	r.screen.say("compared by data: %s", format.Printable(strings.Join(names, ", ")))
-}
-
 // search goes from the method down to the cause, and returns why it ended.
 func (r *drillRun) search(ctx context.Context) ending {
-	_ = r.startSampling(ctx, r.pid, sampler.Kernel, r.samplePeriod())
 	if ended := r.collect(ctx, r.isEnoughToBegin); ended != endedEnough {
 		return ended
 	}
@@ -470,10 +440,14 @@ func (r *drillRun) isExplained(choice drill.Choice) bool {
 func (r *drillRun) chooseRoot(ctx context.Context) {
 	chosen := r.slowestRoot()
 	r.screen.say("%s", format.Printable(r.result(time.Since(r.start)).Summary()[0]))
+	root, is := r.seen.MethodOf(chosen)
+	if r.tracing != nil {
+		r.tracing.calls.Choose(root)
+		return
+	}
 	if len(r.applied.Roots()) == 1 {
 		return
 	}
-	root, is := r.applied.MethodOf(chosen)
 	one, err := pattern.Parse(pattern.Of(root, false))
 	if !is || err != nil {
 		return // all stay, and only this one is looked at
@@ -505,15 +479,15 @@ func (d *descent) slowestRoot() (chosen uint32) {
 
 // isOpen reports whether the callees of a method have hooks.
 func (r *drillRun) isOpen(n *drill.Node) bool {
-	m, is := r.applied.MethodOf(n.Spot)
-	return !is || r.opened[m] || r.frequent[m] || r.applied.IsOpen(m)
+	m, is := r.seen.MethodOf(n.Spot)
+	return !is || r.opened[m] || r.frequent[m] || r.seen.IsOpen(m)
 }
 
 // reopens reports whether samples show own methods without hooks below the last method of a path, or many callees have a part
 // of the excess each: then more methods get hooks, once.
 func (r *drillRun) reopens(choice drill.Choice) bool {
-	last, _ := r.applied.MethodOf(choice.Last().Spot)
-	isOwn := func(m classfile.MethodRef) bool { return r.applied.Own().Has(m.Class) }
+	last, _ := r.seen.MethodOf(choice.Last().Spot)
+	isOwn := func(m classfile.MethodRef) bool { return r.tracing != nil || r.applied.Own().Has(m.Class) }
 	if r.reopened[last] || choice.Stop != drill.Spread && !slices.ContainsFunc(r.evidence.OnTheWay(choice, false), isOwn) {
 		return false
 	}
@@ -523,8 +497,11 @@ func (r *drillRun) reopens(choice drill.Choice) bool {
 
 // descend puts hooks into what a method calls, and waits until the program has settled. It returns how many are new.
 func (r *drillRun) descend(ctx context.Context, choice drill.Choice) (woven int, err error) {
-	last, _ := r.applied.MethodOf(choice.Open.Spot)
+	last, _ := r.seen.MethodOf(choice.Open.Spot)
 	r.opened[last], r.path = true, choice.Spots()
+	if r.tracing != nil {
+		return r.traceBelow(ctx, choice)
+	}
 	path := r.applied.MethodsOf(r.path)
 	seen := r.evidence.OnTheWay(choice, choice.Stop != drill.OwnTime)
 	isRecalled := r.recalled != nil && len(r.steps) == 1 // nothing but the method has hooks yet
@@ -560,10 +537,7 @@ func (r *drillRun) descend(ctx context.Context, choice drill.Choice) (woven int,
 	if woven == 0 {
 		return 0, nil
 	}
-	text := fmt.Sprintf("callees of %s", choice.Open.Name())
-	if len(choice.Path) > 1 {
-		text = fmt.Sprintf("%s has %s of the excess: its callees", choice.Open.Name(), format.Percent(r.tree.Time(choice.Open).Share.Part))
-	}
+	text := r.stepText(choice)
 	if isRecalled {
 		text += ", and the way to what was found on " + dayOf(r.recalled)
 	}
@@ -577,42 +551,20 @@ func (r *drillRun) descend(ctx context.Context, choice drill.Choice) (woven int,
 	return woven, nil
 }
 
+// stepText says whose callees are looked at.
+func (r *drillRun) stepText(choice drill.Choice) string {
+	if len(choice.Path) == 1 {
+		return "callees of " + choice.Open.Name()
+	}
+	return fmt.Sprintf("%s has %s of the excess: its callees", choice.Open.Name(), format.Percent(r.tree.Time(choice.Open).Share.Part))
+}
+
 // withPeriod returns a set of which one call in period is traced.
 func withPeriod(set *probeset.Set, period uint32) *probeset.Set {
 	changed := *set
 	changed.Probes = slices.Clone(set.Probes)
 	changed.Probes[0].Sample = period
 	return &changed
-}
-
-// withValuesOf returns the applied set with tags for values of some methods that have few different values. Values
-// that are known already, by their names, are left out.
-func (r *drillRun) withValuesOf(methods []classfile.MethodRef) *probeset.Set {
-	set := *r.applied.set
-	set.Tags = slices.Clone(set.Tags)
-	known := map[string]bool{}
-	for _, name := range r.values {
-		known[name[strings.LastIndexByte(name, ' ')+1:]] = true
-	}
-	for _, m := range methods {
-		at, err := pattern.Parse(pattern.Of(m, false))
-		if err != nil || !r.applied.Own().Has(m.Class) {
-			continue
-		}
-		for _, value := range r.applied.Values(m) {
-			if !value.Few || known[value.Name] || len(set.Tags) == mostTags {
-				continue
-			}
-			name := fmt.Sprintf("drill%d", len(set.Tags))
-			set.Tags = append(set.Tags, probeset.Tag{Name: name, Value: value.Expr, At: at})
-			known[value.Name] = true
-			r.values[name] = m.Name + " " + value.Name
-		}
-	}
-	if len(set.Tags) == len(r.applied.set.Tags) {
-		return r.applied.set
-	}
-	return &set
 }
 
 // settleAgain waits until the program runs as before its last change, no longer than the search lasts. Results begin
@@ -645,7 +597,9 @@ func (r *drillRun) restart(ctx context.Context) {
 // beginLevel begins to count calls.
 func (r *drillRun) beginLevel() {
 	r.level, r.readAt, r.missed = time.Now(), time.Time{}, r.lost
-	r.countCalls()
+	if r.tracing == nil {
+		r.countCalls()
+	}
 }
 
 // countCalls begins to count the calls of each hook.
@@ -661,13 +615,19 @@ func (r *drillRun) countCalls() {
 // collect takes in calls until there are enough, or the search ends.
 func (r *drillRun) collect(ctx context.Context, isEnough func() bool) ending {
 	r.beginLevel()
-	r.measureShare() // from now on
-	s := waitLoop{done: r.session.Done(), why: r.endedBy, screen: r.screen}
+	s := waitLoop{screen: r.screen}
+	if r.tracing == nil {
+		r.measureShare() // from now on
+		defer r.measureShare()
+		s.done, s.why = r.session.Done(), r.endedBy
+		s.addTask(drillBudgetEvery, func() ending { return r.keepBudget(ctx) })
+		s.addTask(burstEvery, func() ending {
+			r.leaveFrequent(ctx, burst)
+			return notEnded
+		})
+	}
 	s.endAfter(r.duration, r.start)
-	s.addTask(readEvery, func() ending {
-		r.take()
-		return notEnded
-	})
+	s.addTask(readEvery, func() ending { return r.take(ctx) })
 	s.addTask(progressEvery, func() ending {
 		r.pollSamples(ctx)
 		r.drawProgress()
@@ -680,13 +640,7 @@ func (r *drillRun) collect(ctx context.Context, isEnough func() bool) ending {
 		r.readPauses()
 		return notEnded
 	})
-	s.addTask(drillBudgetEvery, func() ending { return r.keepBudget(ctx) })
-	s.addTask(burstEvery, func() ending {
-		r.leaveFrequent(ctx, burst)
-		return notEnded
-	})
 	ended := s.wait(ctx)
-	r.measureShare()
 	if ended == endedDuration && r.root == nil && !r.hasSlow() {
 		return endedHealthy
 	}
@@ -703,11 +657,15 @@ func (d *descent) hasSlow() bool {
 }
 
 // take takes in the transactions that have ended.
-func (r *drillRun) take() {
+func (r *drillRun) take(ctx context.Context) ending {
+	if r.tracing != nil {
+		return r.takeTraced(ctx)
+	}
 	readRings(r.rings)
 	for _, tx := range r.rings.TakeNow() {
 		r.add(tx)
 	}
+	return notEnded
 }
 
 func (r *drillRun) add(tx *trace.Transaction) {
@@ -721,20 +679,11 @@ func (r *drillRun) add(tx *trace.Transaction) {
 		return
 	}
 	spot := tx.Root.Spot
-	tree := r.tree
-	if r.root == nil {
-		if tree = r.trees[spot]; tree == nil {
-			tree = drill.NewTree(r.slowerThan)
-			r.trees[spot], r.calls[spot] = tree, &rootCalls{}
-		}
-	} else if m, is := r.applied.MethodOf(spot); is && !slices.Contains(r.applied.Roots(), m) {
+	tree, calls := r.treeOf(spot)
+	if tree == nil {
 		return // of a method that was not chosen
 	}
 	tree.Add(tx)
-	calls := r.root
-	if calls == nil {
-		calls = r.calls[spot]
-	}
 	isSlow := tree.IsSlow(tx)
 	if isSlow {
 		calls.slow.Add(tx.Duration)
@@ -750,23 +699,18 @@ func (r *drillRun) add(tx *trace.Transaction) {
 	r.data.Add(drill.Observation{Slow: isSlow, Values: root})
 }
 
-// valuesOf returns the values of a transaction by their names.
-func (c *comparedValues) valuesOf(tx *trace.Transaction) map[string]string {
-	values := map[string]string{}
-	for _, v := range tx.Root.Values {
-		if name, is := c.values[v.Expression]; is && !v.Failed && !v.Redacted {
-			values[name] = v.Text
-			if v.Null {
-				values[name] = "null"
-			}
+// treeOf returns where calls of a root count; nil if another root was chosen.
+func (r *drillRun) treeOf(spot uint32) (*drill.Tree, *rootCalls) {
+	if r.root == nil {
+		if r.trees[spot] == nil {
+			r.trees[spot], r.calls[spot] = drill.NewTree(r.slowerThan), &rootCalls{}
 		}
+		return r.trees[spot], r.calls[spot]
 	}
-	for tag, value := range tx.Tags {
-		if name, is := c.values[tag]; is {
-			values[name] = value
-		}
+	if m, is := r.seen.MethodOf(spot); is && !slices.Contains(r.seen.Roots(), m) {
+		return nil, nil
 	}
-	return values
+	return r.tree, r.root
 }
 
 // measureShare returns the part of the program's time that hooks took since the last call, and in the last seconds; 0 if it is
@@ -878,10 +822,12 @@ func (d *descent) keepLevels(choice drill.Choice) {
 
 // result describes what was found so far.
 func (r *drillRun) result(took time.Duration) *drill.Result {
-	s := r.session
 	d := &drill.Result{
-		Target: trace.Target{PID: r.pid, Command: s.JVM().Main, JDK: fmt.Sprint(s.JDK())}, Command: commandLine("drill", r.patterns), Methods: r.methods(),
+		Target: r.about, Command: commandLine("drill", r.patterns), Methods: r.methods(),
 		Goal: r.slowerThan, Began: r.start, Took: took, Path: r.levels, Cause: r.cause, Steps: r.steps, SampledBy: r.sampled, HookShare: r.shares.Largest(), Budget: r.part,
+	}
+	if r.tracing != nil {
+		d.Budget, d.Recorded = 0, r.tracing.describe()
 	}
 	calls := r.root
 	if calls == nil {
@@ -905,15 +851,17 @@ func (r *drillRun) result(took time.Duration) *drill.Result {
 
 // finish describes what was found, removes the hooks, and writes it.
 func (r *drillRun) finish(ctx context.Context, ended ending) error {
-	r.take()
+	r.take(ctx)
 	took := time.Since(r.start)
 	if r.root == nil && r.hasSlow() {
 		r.slowestRoot()
 	}
 	switch {
 	case ended == endedCause:
-		r.compareRecalled()
-		keepFound(r.applied.Probes, r.cause, r.slowerThan, r.onPath)
+		if r.tracing == nil {
+			r.compareRecalled()
+			keepFound(r.applied.Probes, r.cause, r.slowerThan, r.onPath)
+		}
 	case r.root == nil:
 	case r.tree.Slow > 0:
 		choice := r.tree.Choose(r.path, r.isOpen, r.isWait)
@@ -927,9 +875,16 @@ func (r *drillRun) finish(ctx context.Context, ended ending) error {
 	}
 	result := r.result(took)
 	result.Ended, result.When = string(ended), drill.Better(r.data.Rule(), r.deep.Rule())
-	r.reportLate(r.leftAlone())
-	r.screen.clear()
-	farewell, err := r.leave(ctx, ended)
+	var farewell *session.Farewell
+	var err error
+	if r.tracing != nil {
+		r.screen.clear()
+		err = r.tracing.recorder.Close(ctx)
+	} else {
+		r.reportLate(r.leftAlone())
+		r.screen.clear()
+		farewell, err = r.leave(ctx, ended)
+	}
 	result.Removed = err == nil
 	result.Disturbed, result.Disturbance = r.disturbed(), r.disturbance
 	result.Notes = r.remarksWith(nil)

@@ -15,6 +15,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/measure/drill"
 	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/session"
+	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 )
 
 const (
@@ -102,7 +103,10 @@ func (r *drillRun) pollSamples(ctx context.Context) {
 	if err != nil {
 		return // the end of the session says why
 	}
-	methods := append(r.applied.Roots(), r.applied.MethodsOf(r.onPath)...)
+	methods := append(r.seen.Roots(), r.seen.MethodsOf(r.onPath)...)
+	if r.tracing != nil {
+		methods = append(methods, r.tracing.traced.Methods...) // roots that have not been called yet
+	}
 	r.evidence.AddSamples(batch.Samples, batch.Period, drill.IsOn(methods))
 }
 
@@ -110,7 +114,7 @@ func (r *drillRun) pollSamples(ctx context.Context) {
 func (r *drillRun) explain(ctx context.Context, choice drill.Choice) {
 	r.keepLevels(choice)
 	r.cause = r.tree.Explain(choice, r.evidence.States(choice), r.evidence.Paused(r.pauses))
-	last, _ := r.applied.MethodOf(choice.Last().Spot)
+	last, _ := r.seen.MethodOf(choice.Last().Spot)
 	r.findLock(ctx, r.cause, last)
 	r.findTarget(ctx, r.cause, last)
 }
@@ -161,14 +165,18 @@ func (r *drillRun) findLock(ctx context.Context, cause *drill.Cause, method clas
 	}
 }
 
-// searchWithoutHooks shows by samples where the time below the method goes, in a JVM that lets no agent in.
-func (r *drillRun) searchWithoutHooks(ctx context.Context, none *session.NoHooksError) error {
-	if len(r.entries) > 0 {
-		return fmt.Errorf("process %d: no method can get a hook, because %s, so which calls are slow is not known: name a METHOD to see where its time goes, or use sonde walk", r.pid, none.Why)
-	}
+// searchWithoutHooks searches in a JVM that lets no agent in: by calls that its flight recorder traces or, if it cannot, by samples,
+// which show where the time below the method goes.
+func (r *drillRun) searchWithoutHooks(ctx context.Context, none *session.NoHooksError, methods []*pattern.Pattern) error {
 	jvm, err := inspect(r.pid)
 	if err != nil {
 		return err
+	}
+	if r.startTracing(ctx, jvm, none, methods) {
+		return r.searchTraced(ctx, jvm)
+	}
+	if len(r.entries) > 0 {
+		return fmt.Errorf("process %d: no method can get a hook, because %s, so which calls are slow is not known: name a METHOD to see where its time goes, or use sonde walk", r.pid, none.Why)
 	}
 	if err := r.startBestSampling(ctx, r.pid, r.samplePeriod()); err != nil {
 		return fmt.Errorf("neither hooks nor samples are possible: %s; %w", none.Why, err)

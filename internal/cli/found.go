@@ -42,8 +42,11 @@ func dayOf(c *found.Cause) string { return c.At.Local().Format("2 January 2006, 
 
 // recall finds the cause that an earlier search has found below the method, if the classes on the way are still the same.
 func (r *drillRun) recall() {
+	if r.fromStart || r.tracing != nil { // without an agent, the class files are not known
+		return
+	}
 	root, is := r.applied.MethodOf(r.tree.Root.Spot)
-	if !is || r.fromStart {
+	if !is {
 		return
 	}
 	if r.recalled = readFound().Below(func(m classfile.MethodRef) bool { return m == root }, r.applied.Digest); r.recalled != nil {

@@ -34,7 +34,11 @@ func TestCommandsWithoutHooks(t *testing.T) {
 				if code, out, stderr := sonde(t, "profile", pid, "--root", method, "--duration", "1s"); code != exitOK || !strings.Contains(out+stderr, "no hooks were put in: "+test.why) {
 					t.Errorf("profile: exit code %d: got %s%s, want stacks and %s", code, out, stderr, test.why)
 				}
-				checkSampledDrill(t, pid, method, test.why, test.path)
+				if jdk.Major >= 25 && i == 0 {
+					checkTracedDrill(t, jdk, test.flag, test.why)
+				} else {
+					checkSampledDrill(t, pid, method, test.why, test.path)
+				}
 				checkSampledWalk(t, jdk, test.flag, test.why)
 			})
 		}
@@ -81,6 +85,63 @@ func checkRefusals(t *testing.T, pid, method, why string) {
 		if test.args[0] == "doctor" && !strings.Contains(out, why) {
 			t.Errorf("doctor: got %s, want %s", out, why)
 		}
+	}
+}
+
+// checkTracedDrill searches in a JVM whose flight recorder traces methods: with a method, and from where work enters the program. The
+// JVM's log shows that it restores all classes.
+func checkTracedDrill(t *testing.T, jdk jvmtest.JDK, flag, why string) {
+	t.Helper()
+	log := filepath.Join(t.TempDir(), "tracing.log")
+	pid := startDrilled(t, jdk, "deep", flag, "-Xlog:jfr+methodtrace=debug:file="+log)
+	for _, args := range [][]string{{"drilled.Drilled$Deep.serve"}, {"--own", "drilled"}} {
+		code, out, stderr := sonde(t, append([]string{"drill", pid, "--slower-than", "40ms", "--json"}, args...)...)
+		if code != exitOK {
+			t.Fatalf("%v: exit code %d: %s", args, code, stderr)
+		}
+		found := parse[document.Drill](t, out)
+		var names []string
+		for _, l := range found.Path {
+			names = append(names, l.Method)
+		}
+		if got, want := strings.Join(names, " "), "serve price discount history pause"; got != want && !strings.HasSuffix(got, " "+want) {
+			t.Errorf("%v: path: got %s, want %s; %s", args, got, want, stderr)
+		}
+		if found.Recorded == nil || found.Recorded.Why != why || found.Unhooked != nil || found.Ended != string(endedCause) || !found.Removed || !strings.Contains(strings.Join(found.Summary, "\n"), "method tracing, no agent") {
+			t.Errorf("%v: got %+v, %s, %q, want a search by the flight recorder, because %s", args, found.Recorded, found.Ended, found.Summary, why)
+		}
+		if c := found.Cause; c == nil || c.Kind != drill.Sleeps || c.Share < 0.5 {
+			t.Errorf("%v: cause: got %+v, want a sleep with most of the time; %s", args, c, stderr)
+		}
+		if len(args) == 1 && (found.Normal.Calls < found.Slow.Calls || found.Slow.Calls < 3 || found.Normal.Mean > found.Slow.Mean/2) {
+			t.Errorf("got %+v slow and %+v normal calls, want three times as many normal ones, which are short", found.Slow, found.Normal)
+		}
+		checkUndrilled(t, pid)
+		checkRestored(t, log)
+	}
+}
+
+// checkRestored checks by its log that a JVM traces no method any more.
+func checkRestored(t *testing.T, log string) {
+	t.Helper()
+	text, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := map[string]bool{} // methods that are traced or timed
+	for line := range strings.Lines(string(text)) {
+		if _, rest, is := strings.Cut(line, "Modify bytecode for "); is {
+			method, _, _ := strings.Cut(rest, " ")
+			changed[method] = strings.Contains(rest, "+")
+		}
+	}
+	for method, is := range changed {
+		if is {
+			t.Errorf("%s is still traced: %s", method, text)
+		}
+	}
+	if len(changed) == 0 {
+		t.Errorf("no method was traced: %s", text)
 	}
 }
 

@@ -23,7 +23,8 @@ type chunk struct {
 	meta  metadata
 	pools map[int64]map[uint64][]byte // bytes from the start of a value on, by its type and its key
 	shared
-	held []rawSample
+	held      []rawSample
+	heldCalls []rawCall
 
 	indexed, values int // bytes of checkpoints and number of values in the pools
 	made            int // bytes of what was made from them

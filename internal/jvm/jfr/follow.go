@@ -15,6 +15,8 @@ import (
 // A Batch is the result of one Poll.
 type Batch struct {
 	Samples []Sample
+	Calls   []Call // of a thread in the order of their ends
+	Timings []Timing
 	Losses  []Loss // the first ones; each is reported once
 }
 

@@ -15,6 +15,8 @@ var eventReaders = map[string]eventReader{
 	"jdk.CPUTimeSample":      readSample(CPUTime),
 	"jdk.DataLoss":           readNotice(lostBytes),
 	"jdk.CPUTimeSamplesLost": readNotice(lostSamples),
+	"jdk.MethodTrace":        readCall(false),
+	"jdk.MethodTiming":       readCall(true),
 
 	"jdk.JVMInformation": readJVM,
 	"jdk.CPUInformation": readProcessors,
@@ -106,6 +108,11 @@ func (ch *chunk) release() {
 	ch.held = nil
 	for i := range held {
 		ch.emit(&held[i])
+	}
+	calls := ch.heldCalls
+	ch.heldCalls = nil
+	for i := range calls {
+		ch.emitCall(&calls[i])
 	}
 }
 

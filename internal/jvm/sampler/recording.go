@@ -12,7 +12,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/jvm/attach"
 	"github.com/sonde-jvm/sonde/internal/jvm/jdk"
 	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
@@ -45,15 +47,55 @@ const (
 	// oldest is the first JDK that accepts events on the command line. Before 14 a running
 	// recording could not be read.
 	oldest = 17
-	// oldestCPUTime is the first JDK that samples by processor time.
+	// oldestCPUTime is the first JDK that samples by processor time, oldestTraced the first that traces methods.
 	oldestCPUTime = 25
+	oldestTraced  = 25
+	// timingsEvery is how often the recorder sums up the calls of traced methods.
+	timingsEvery = "500ms"
 )
+
+// Traced says which methods the flight recorder traces. The JVM changes their classes for that, and restores them when the
+// recording ends. It reports calls that take at least Threshold, and how many calls of each method there are.
+type Traced struct {
+	Methods   []classfile.MethodRef // their descriptors do not matter
+	Threshold time.Duration
+}
+
+// Traces reports whether the flight recorder of a JVM can trace methods, by its version.
+func Traces(j *process.JVM) bool { return jdk.Feature(j.Version) >= oldestTraced }
+
+// IsTraceable reports whether the recorder can trace a method. It refuses names that are not Java's, and traces no methods that
+// compilers have added, such as the bodies of lambdas.
+func IsTraceable(m classfile.MethodRef) bool {
+	isOther := func(r rune) bool {
+		return r != '_' && r != '$' && r != '/' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	}
+	return m.Class != "" && !strings.ContainsFunc(m.Class, isOther) && !strings.HasPrefix(m.Name, "lambda$") && !strings.HasPrefix(m.Name, "access$") &&
+		m.Name != "" && (m.Name == "<init>" || !strings.ContainsFunc(m.Name, isOther))
+}
+
+// words are the settings of the recording.
+func (t *Traced) words() []string {
+	var names []string
+	for _, m := range t.Methods {
+		if name := m.ClassName() + "::" + m.Name; IsTraceable(m) && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	filter := strings.Join(names, ";")
+	return []string{
+		"+jdk.MethodTrace#enabled=true", "+jdk.MethodTrace#stackTrace=false", fmt.Sprintf("+jdk.MethodTrace#threshold=%dns", t.Threshold.Nanoseconds()),
+		"+jdk.MethodTrace#filter=" + filter, "+jdk.MethodTiming#enabled=true", "+jdk.MethodTiming#period=" + timingsEvery, "+jdk.MethodTiming#filter=" + filter,
+		"+jdk.DataLoss#enabled=true",
+	}
+}
 
 // A recording is a recording of ours in a JVM, read from the JVM's repository.
 type recording struct {
 	jvm     jvm
 	period  time.Duration
 	cpuTime bool
+	traced  *Traced // nil if it has samples
 	name    name
 	renewAt time.Time
 	renewed int // number of names used for later recordings
@@ -65,15 +107,15 @@ type recording struct {
 }
 
 // startRecording starts a recording, and reads it.
-func startRecording(ctx context.Context, conn jvm, period time.Duration, cpuTime bool) (*recording, error) {
-	if err := usable(conn.JVM(), cpuTime); err != nil {
+func startRecording(ctx context.Context, conn jvm, options Options) (*recording, error) {
+	if err := usable(conn.JVM(), options); err != nil {
 		return nil, err
 	}
 	own, err := ownName(uint64(time.Now().UnixNano()))
 	if err != nil {
 		return nil, err
 	}
-	r := &recording{jvm: conn, period: period, cpuTime: cpuTime, name: own}
+	r := &recording{jvm: conn, period: cmp.Or(options.Period, DefaultPeriod), cpuTime: options.CPUTime, traced: options.Traced, name: own}
 	began := time.Now()
 	if err := r.start(ctx); err != nil {
 		// It may have been started all the same, for example if the answer came late.
@@ -128,6 +170,7 @@ func (r *recording) poll(ctx context.Context, b *Batch) error {
 	}
 	batch, err := r.follower.Poll()
 	b.Samples, b.Period = slices.DeleteFunc(batch.Samples, isOurDoing), r.period
+	b.Calls, b.Timings = batch.Calls, batch.Timings
 	b.Notes, r.notes = r.notes, nil
 	for _, loss := range batch.Losses {
 		b.Notes = append(b.Notes, loss.Error())
@@ -187,6 +230,9 @@ func (r *recording) words() []string {
 		"name=" + r.name.String(), "settings=none", "disk=true", "dumponexit=false",
 		"duration=" + strconv.Itoa(int(lease/time.Minute)) + "m", "filename=/dev/null",
 		"maxage=" + keptAge, "maxsize=" + keptSize,
+	}
+	if r.traced != nil {
+		return append(words, r.traced.words()...)
 	}
 	period := fmt.Sprintf("%dms", r.period.Milliseconds())
 	if r.cpuTime {
@@ -289,14 +335,16 @@ func (r *recording) refused(text string) error {
 }
 
 // usable checks that a JVM's recorder can be read while it runs.
-func usable(j *process.JVM, cpuTime bool) error {
+func usable(j *process.JVM, options Options) error {
 	version := jdk.Feature(j.Version)
 	switch {
 	case version == 0: // the JVM will report the problem
 		return nil
 	case version < oldest:
 		return &Error{PID: j.PID, Kind: ErrNoRecorder, Detail: fmt.Sprintf("the flight recorder of JDK %d cannot be configured without files, or read while it runs", version)}
-	case cpuTime && version < oldestCPUTime:
+	case options.Traced != nil && !Traces(j):
+		return &Error{PID: j.PID, Kind: ErrRefused, Detail: fmt.Sprintf("the flight recorder of JDK %d traces no methods, only those of %d and later do", version, oldestTraced)}
+	case options.CPUTime && version < oldestCPUTime:
 		return &Error{PID: j.PID, Kind: ErrRefused, Detail: fmt.Sprintf("JDK %d does not sample by processor time, only %d and later do: leave --cpu-time out", version, oldestCPUTime)}
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/jvm/attach"
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 )
@@ -129,14 +130,57 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
-	if err := usable(&process.JVM{Version: "11.0.20"}, false); !errors.Is(err, ErrNoRecorder) {
+	if err := usable(&process.JVM{Version: "11.0.20"}, Options{}); !errors.Is(err, ErrNoRecorder) {
 		t.Error(err)
 	}
-	if err := usable(&process.JVM{Version: "17.0.1"}, true); !errors.Is(err, ErrRefused) {
+	if err := usable(&process.JVM{Version: "17.0.1"}, Options{CPUTime: true}); !errors.Is(err, ErrRefused) {
 		t.Error(err)
 	}
-	if err := usable(&process.JVM{Version: "25"}, true); err != nil {
+	if err := usable(&process.JVM{Version: "21.0.2"}, Options{Traced: &Traced{}}); !errors.Is(err, ErrRefused) {
 		t.Error(err)
+	}
+	if err := usable(&process.JVM{Version: "25"}, Options{CPUTime: true, Traced: &Traced{}}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTracedMethods(t *testing.T) {
+	ref := func(class, name string) classfile.MethodRef { return classfile.MethodRef{Class: class, Name: name} }
+	traced := Traced{Threshold: 200 * time.Microsecond}
+	for _, test := range []struct {
+		method classfile.MethodRef
+		want   bool
+	}{
+		{ref("a/Shop$Größe", "pay_2"), true},
+		{ref("a/Shop", "<init>"), true},
+		{ref("a/Shop", "<clinit>"), false},
+		{ref("a/Shop", "lambda$pay$0"), false},
+		{ref("a/Shop", "access$000"), false},
+		{ref("a/Shop", "pay-impl"), false},
+		{ref("a/Shop", "pay x=y"), false},
+		{ref("a/Shop", "pay;b"), false},
+		{ref("a/Shop\n", "pay"), false},
+		{ref("a/Shop", ""), false},
+		{ref("", "pay"), false},
+	} {
+		if got := IsTraceable(test.method); got != test.want {
+			t.Errorf("%q: got %t, want %t", test.method, got, test.want)
+		}
+		traced.Methods = append(traced.Methods, test.method, test.method)
+	}
+	r := ownRecording(t, &fakeJVM{})
+	r.traced = &traced
+	asked := strings.Join(r.words(), " ")
+	for _, part := range []string{
+		"settings=none", "duration=10m", "+jdk.MethodTrace#threshold=200000ns", "+jdk.MethodTrace#stackTrace=false",
+		"+jdk.MethodTrace#filter=a.Shop$Größe::pay_2;a.Shop::<init> ", "+jdk.MethodTiming#filter=a.Shop$Größe::pay_2;a.Shop::<init> ",
+	} {
+		if !strings.Contains(asked, part) {
+			t.Errorf("got %s, want %s in it", asked, part)
+		}
+	}
+	if strings.Contains(asked, "Sample") {
+		t.Errorf("got %s, want no samples", asked)
 	}
 }
 

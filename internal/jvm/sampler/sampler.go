@@ -33,6 +33,8 @@ type Options struct {
 	// Accounts adds the processor time of the JVM's own threads as samples without a stack. Only
 	// the kernel samples these threads.
 	Accounts bool
+	// Traced makes the flight recorder trace methods and take no samples; nil for samples.
+	Traced *Traced
 }
 
 // A Source is where samples come from.
@@ -73,6 +75,8 @@ type Batch struct {
 	Times   map[int64]time.Duration // processor time of each thread since its start, by its number in the JVM's namespace
 	Ready   map[int64]time.Duration // likewise, how long it was ready to run and had no processor
 	Lost    int                     // samples that were taken and could not be kept
+	Calls   []jfr.Call              // of traced methods
+	Timings []jfr.Timing            // likewise
 	Notes   []string                // messages to the user, each reported once
 }
 
@@ -180,7 +184,7 @@ func (s *Sampler) start(ctx context.Context, options Options) (err error) {
 	case options.Source == Auto && jdk.Feature(s.jvm.Version) >= oldest && process.Local.DiscardsAll(s.jvm):
 		why = discards
 	default:
-		recorded, err := startRecording(ctx, s.conn, cmp.Or(options.Period, DefaultPeriod), options.CPUTime)
+		recorded, err := startRecording(ctx, s.conn, options)
 		var refusal *Error
 		if err == nil {
 			s.samples, s.source = recorded, FlightRecorder
@@ -191,7 +195,7 @@ func (s *Sampler) start(ctx context.Context, options Options) (err error) {
 			}
 			return nil
 		}
-		if !errors.Is(err, ErrNoRecorder) || !errors.As(err, &refusal) {
+		if options.Traced != nil || !errors.Is(err, ErrNoRecorder) || !errors.As(err, &refusal) {
 			return err
 		}
 		why = refusal.Detail
@@ -247,6 +251,16 @@ func (s *Sampler) Poll(ctx context.Context) (Batch, error) {
 		err = &Error{PID: s.jvm.PID, Kind: ErrEnded, Detail: s.samples.remains()}
 	}
 	return b, err
+}
+
+// Trace changes which methods the flight recorder traces.
+func (s *Sampler) Trace(ctx context.Context, traced Traced) error {
+	r, is := s.samples.(*recording)
+	if !is {
+		return errors.New("no recording is running")
+	}
+	r.traced = &traced
+	return r.renew(ctx)
 }
 
 // closeLimit bounds the time of leaving a JVM.

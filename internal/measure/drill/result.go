@@ -29,11 +29,12 @@ type Result struct {
 	Values      []string          `json:"values"` // that were compared
 	Steps       []Step            `json:"steps"`
 	SampledBy   string            `json:"sampledBy,omitempty"`
-	Unhooked    *Unhooked         `json:"withoutHooks,omitempty"` // set if there were no hooks
-	Period      uint32            `json:"period,omitempty"`       // of how many calls one was traced
-	HookShare   float64           `json:"hookShare,omitempty"`    // largest part of the program's processor time that hooks took, estimated
-	Budget      float64           `json:"budget,omitempty"`       // likewise, the part that they may take
-	Removed     bool              `json:"removed"`                // all hooks are
+	Unhooked    *Unhooked         `json:"withoutHooks,omitempty"`  // set if there were no hooks
+	Recorded    *RecordedBy       `json:"methodTracing,omitempty"` // set if the JVM's flight recorder has traced calls, in place of hooks
+	Period      uint32            `json:"period,omitempty"`        // of how many calls one was traced
+	HookShare   float64           `json:"hookShare,omitempty"`     // largest part of the program's processor time that hooks took, estimated
+	Budget      float64           `json:"budget,omitempty"`        // likewise, the part that they may take
+	Removed     bool              `json:"removed"`                 // all hooks are
 	Disturbed   string            `json:"disturbed,omitempty"`
 	Disturbance *cost.Disturbance `json:"disturbance,omitempty"`
 	Notes       []string          `json:"notes,omitempty"`
@@ -45,6 +46,23 @@ type Unhooked struct {
 	Why     string  `json:"why"`     // there are no hooks
 	Samples int     `json:"samples"` // with the method on the stack
 	Threads float64 `json:"threads"` // average number of threads that executed it
+}
+
+// RecordedBy describes a search by calls that the JVM's flight recorder has traced. What that cost the program is not measured.
+type RecordedBy struct {
+	Why       string        `json:"why"`            // there are no hooks
+	Threshold time.Duration `json:"thresholdNanos"` // shorter calls are only counted
+	Rate      float64       `json:"callsPerSecond"` // of all traced methods, at most
+}
+
+// String says how calls were measured.
+func (r *RecordedBy) String() string {
+	return fmt.Sprintf("measured by the JVM's flight recorder: method tracing, no agent, because %s; figures of callees are without calls shorter than %s", r.Why, format.Duration(r.Threshold))
+}
+
+// Cost says what is known about the cost.
+func (r *RecordedBy) Cost() string {
+	return fmt.Sprintf("what tracing cost the program is not measured; the traced methods had at most %s in a second", format.Count(int(r.Rate), "call", "calls"))
 }
 
 // Average says how many threads executed the method on average.
@@ -64,6 +82,14 @@ func (c *Calls) Add(took time.Duration) {
 	c.total += took
 	c.Mean = c.total / time.Duration(c.Calls)
 	c.Longest = max(c.Longest, took)
+}
+
+// AddShort adds calls that were not traced.
+func (c *Calls) AddShort(s Short) {
+	c.Calls += s.Calls
+	c.total += time.Duration(s.Calls) * s.Mean
+	c.Mean = c.total / time.Duration(max(1, c.Calls))
+	c.Longest = max(c.Longest, s.Mean)
 }
 
 // A Level is a method of the path.
@@ -298,7 +324,15 @@ func (c *Cause) lock() string {
 const fewMethods = 3
 
 // Summary returns the result in a few sentences.
-func (r *Result) Summary() (lines []string) {
+func (r *Result) Summary() []string {
+	lines := r.findings()
+	if r.Recorded != nil {
+		lines = append(lines, r.Recorded.String())
+	}
+	return lines
+}
+
+func (r *Result) findings() (lines []string) {
 	method, goal := strings.Join(r.Methods, ", "), format.Duration(r.Goal)
 	if len(r.Methods) > fewMethods {
 		method = strings.Join(r.Methods[:fewMethods], ", ") + " and " + format.Count(len(r.Methods)-fewMethods, "other method", "other methods")
@@ -330,7 +364,11 @@ func (r *Result) Summary() (lines []string) {
 		lines = append(lines, fmt.Sprintf("%s accounts for %s of the excess; below it, no method has most of that", l.Name(), format.Percent(l.Share.Part)))
 	}
 	if caller, callee := r.repeated(); callee != nil {
-		lines = append(lines, fmt.Sprintf("%s calls %s %s times in a slow call, %s times in a normal one", caller.Name(), callee.Name(), timesText(callee.SlowCalls), timesText(callee.NormalCalls)))
+		text := fmt.Sprintf("%s calls %s %s times in a slow call, %s times in a normal one", caller.Name(), callee.Name(), timesText(callee.SlowCalls), timesText(callee.NormalCalls))
+		if r.Recorded != nil {
+			text += ", for " + format.Duration(r.Recorded.Threshold) + " or longer"
+		}
+		lines = append(lines, text)
 	}
 	if r.When != nil {
 		lines = append(lines, r.When.String())

@@ -116,6 +116,13 @@ func TestDrillPageShows(t *testing.T) {
 			`class="slow" y=`:               0,
 			"Nothing was put into the JVM.": 1,
 		}},
+		"traced": {reporttest.DrillTraced(), map[string]int{
+			"method tracing, no agent":        1,
+			"What was traced":                 1,
+			"at most 1,210 calls in a second": 1,
+			"has restored the classes":        1,
+			"hooks":                           0,
+		}},
 		"healthy":    {&drill.Result{Methods: []string{"a.B.c"}, Normal: drill.Calls{Calls: 3}, Removed: true}, map[string]int{"healthy: no call was slow": 1, "healthy: no call of a.B.c": 1}},
 		"not called": {&drill.Result{Methods: []string{"a.B.c"}}, map[string]int{"the method was not called": 1, "Hooks may be left": 1}},
 	} {

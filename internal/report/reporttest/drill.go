@@ -48,6 +48,14 @@ func Drill() *drill.Result {
 	return r
 }
 
+// DrillTraced returns the result of a search by calls that the JVM's flight recorder has traced.
+func DrillTraced() *drill.Result {
+	r := Drill()
+	r.Recorded = &drill.RecordedBy{Why: "its option -XX:-EnableDynamicAgentLoading forbids loading agents", Threshold: 200 * time.Microsecond, Rate: 1210.4}
+	r.When, r.Values, r.Period, r.HookShare, r.Budget = nil, nil, 0, 0, 0
+	return r
+}
+
 // DrillWithoutHooks returns the result of a search in a JVM that forbids agents.
 func DrillWithoutHooks() *drill.Result {
 	r := Drill()

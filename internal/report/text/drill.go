@@ -30,8 +30,12 @@ func WriteDrill(w io.Writer, r *drill.Result, width int) error {
 	}
 	p.evidence(r)
 	if len(r.Steps) > 0 {
-		p.heading("What was hooked")
-		t := &table{columns: format.Columns(">AT", ">HOOKS ON", ">NEW", ">SETTLED", "WHY")}
+		heading, on := "What was hooked", ">HOOKS ON"
+		if r.Recorded != nil {
+			heading, on = "What was traced", ">METHODS"
+		}
+		p.heading(heading)
+		t := &table{columns: format.Columns(">AT", on, ">NEW", ">SETTLED", "WHY")}
 		for _, s := range r.Steps {
 			settled := none
 			if s.Settled > 0 {
@@ -45,8 +49,13 @@ func WriteDrill(w io.Writer, r *drill.Result, width int) error {
 	switch {
 	case r.Unhooked != nil:
 		p.say("nothing was put into the JVM")
+	case r.Recorded != nil && r.Removed:
+		p.say("the recording has ended, and the JVM has restored the classes that it changed for it")
 	case r.Removed:
 		p.say("all hooks are removed")
+	}
+	if r.Recorded != nil {
+		p.say("%s", r.Recorded.Cost())
 	}
 	if r.Period > 1 {
 		p.say("to keep the budget, one call in %d was traced", r.Period)

@@ -34,6 +34,14 @@ func TestDrillWithoutHooks(t *testing.T) {
 	reporttest.Golden(t, "drillwithouthooks.txt", out.Bytes())
 }
 
+func TestDrillTraced(t *testing.T) {
+	var out bytes.Buffer
+	if err := WriteDrill(&out, reporttest.DrillTraced(), 0); err != nil {
+		t.Fatal(err)
+	}
+	reporttest.Golden(t, "drilltraced.txt", out.Bytes())
+}
+
 func TestDrillHealthy(t *testing.T) {
 	var out bytes.Buffer
 	if err := WriteDrill(&out, &drill.Result{Methods: []string{"a.B.c"}, Normal: drill.Calls{Calls: 3}, Removed: true}, 0); err != nil || !bytes.HasPrefix(out.Bytes(), []byte("healthy: no call of a.B.c")) {

@@ -244,6 +244,16 @@ func (p *Pattern) classNames() iter.Seq[string] {
 	}
 }
 
+// Named returns the methods that the pattern can name, without descriptors, if it names a class and a method without wildcards.
+func (p *Pattern) Named() (methods []classfile.MethodRef) {
+	for name := range p.classNames() {
+		if p.IsByName() && !strings.Contains(name+p.method, "*") {
+			methods = append(methods, classfile.MethodRef{Class: name, Name: p.method})
+		}
+	}
+	return methods
+}
+
 // learn shows a class to the pattern. It reports whether the pattern may match more than before in other
 // classes: then they have to be shown again.
 func (p *Pattern) learn(s *shown) (more bool) {

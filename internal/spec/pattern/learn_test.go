@@ -313,3 +313,28 @@ func TestParseTypes(t *testing.T) {
 		}
 	}
 }
+
+func TestNamed(t *testing.T) {
+	for text, want := range map[string]string{
+		"a.Shop.pay":           "a.Shop.pay",
+		"a.Shop$Cart.pay(int)": "a.Shop$Cart.pay",
+		"a.*.pay":              "",
+		"a.Shop.*":             "",
+		"**":                   "",
+		"a.Shop+.pay":          "",
+		"@a.Timed":             "",
+		"** calls a.Shop.pay":  "",
+	} {
+		p, err := pattern.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, m := range p.Named() {
+			names = append(names, m.QualifiedName())
+		}
+		if got := strings.Join(names, " "); got != want && (want == "" || !slices.Contains(names, want)) {
+			t.Errorf("%s: got %q, want %q", text, got, want)
+		}
+	}
+}
