@@ -1,12 +1,15 @@
 package cli
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 	"github.com/sonde-jvm/sonde/internal/measure/drill"
@@ -136,7 +139,7 @@ func TestDrillRemembers(t *testing.T) {
 			if notes := strings.Join(d.Notes, "; "); !strings.Contains(stderr, offered) || !strings.Contains(notes, "it is not where it was on") {
 				t.Errorf("slow elsewhere: got %s; %s", notes, stderr)
 			}
-			pid = startDrilledFrom(t, jdk, changed, "deep")
+			pid = runDrilled(t, jdk, unseen(t, compileDrilled(t, jdk, changed)), "deep")
 			if code, out, stderr := sonde(t, "callees", pid, method, "--found"); code == exitOK || !strings.Contains(stderr, "nothing is known that was found below "+method) {
 				t.Errorf("a changed class: exit code %d, %s%s", code, out, stderr)
 			}
@@ -149,14 +152,32 @@ func TestDrillRemembers(t *testing.T) {
 
 const drilledSource = "testdata/drilled/Drilled.java"
 
-func startDrilled(t *testing.T, jdk jvmtest.JDK, problem string, flags ...string) (pid string) {
+// unseen returns a copy of the changed classes in which the new field has another name each time: this test may have run before.
+func unseen(t *testing.T, classes string) (dir string) {
 	t.Helper()
-	return startDrilledFrom(t, jdk, drilledSource, problem, flags...)
+	dir = t.TempDir()
+	name := filepath.Join(dir, "drilled", "Drilled$Deep.class")
+	err := os.CopyFS(dir, os.DirFS(classes))
+	file, failed := os.ReadFile(name)
+	file = bytes.ReplaceAll(file, []byte("changed"), fmt.Appendf(nil, "f%06d", time.Now().UnixMicro()%1_000_000))
+	if err := errors.Join(err, failed, os.WriteFile(name, file, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
-func startDrilledFrom(t *testing.T, jdk jvmtest.JDK, source, problem string, flags ...string) (pid string) {
+func startDrilled(t *testing.T, jdk jvmtest.JDK, problem string, flags ...string) (pid string) {
 	t.Helper()
-	classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{source}, Flags: []string{"-parameters"}})
+	return runDrilled(t, jdk, compileDrilled(t, jdk, drilledSource), problem, flags...)
+}
+
+func compileDrilled(t *testing.T, jdk jvmtest.JDK, source string) (classes string) {
+	t.Helper()
+	return jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{source}, Flags: []string{"-parameters"}})
+}
+
+func runDrilled(t *testing.T, jdk jvmtest.JDK, classes, problem string, flags ...string) (pid string) {
+	t.Helper()
 	p := jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: append(flags, "-cp", classes, "drilled.Drilled", problem)})
 	return strconv.Itoa(p.PID)
 }

@@ -62,6 +62,9 @@ func TestGoalsLive(t *testing.T) {
 			}
 			checkCourse(t, result.HookCost)
 			checkMissed(t, missed)
+			if code, out, stderr := sonde(t, "callees", s.pid, "goals.Slowing$Checkout.place", "--found"); code != exitOK || !strings.Contains(out, "goals.Slowing$Gateway.pause():void") {
+				t.Errorf("what was found: exit code %d, %s%s", code, out, stderr)
+			}
 			checkUndrilled(t, s.pid)
 		})
 	}
