@@ -50,6 +50,7 @@ type traceCommand struct {
 	allow      []string
 	own        []string
 	join       bool
+	outgoing   []string
 	limit      int
 	sample     uint32
 	duration   time.Duration
@@ -81,6 +82,7 @@ func newTrace(s streams) *cobra.Command {
 	flags.StringArrayVar(&c.allow, "allow", nil, "`NAME` that is shown although it sounds like a secret; may be repeated")
 	flags.StringSliceVar(&c.own, "own", nil, "package of the program itself, whose methods are traced first; may be repeated (default: guessed from main class and class path)")
 	flags.BoolVar(&c.join, "join", true, "take over the ids of traces of others: from traceparent headers, and from an OpenTelemetry agent in the JVM")
+	flags.StringSliceVar(&c.outgoing, "outgoing", usualOutgoing, "trace outgoing calls of these `CATEGORIES` at any depth, with their statement, host or destination; none for no category")
 	flags.Var(number(&c.limit, 20, 1, mostTransactions), "limit", "end when `N` transactions are kept")
 	flags.Var(oneIn(&c.sample, 1), "sample", "trace one transaction in N, chosen at random: 1/100")
 	flags.VarP(span(&c.duration, 0, 0, 0), "duration", "d", "end after this time; 0 continues until --limit or Ctrl-C")
@@ -99,6 +101,8 @@ func newTrace(s streams) *cobra.Command {
 	c.registerBudget(flags)
 	return command
 }
+
+var usualOutgoing = []string{"db", "web", "messaging"}
 
 const (
 	mostTraceLevels  = 100
@@ -191,7 +195,27 @@ func (c *traceCommand) want() (*probeset.Set, error) {
 	if err := set.Check(); err != nil {
 		return nil, &usageError{err}
 	}
-	return set, nil
+	return set, c.addOutgoing(set)
+}
+
+// addOutgoing adds the outgoing calls of transactions to a set. If nobody has asked for them, they are left out of a set
+// that has no room for their tags.
+func (c *traceCommand) addOutgoing(set *probeset.Set) error {
+	if len(c.outgoing) == 0 || slices.Equal(c.outgoing, []string{showNone}) {
+		return nil
+	}
+	probes, tags, err := categories.Outgoing(c.outgoing...)
+	if err != nil {
+		return usage("--outgoing: %w", err)
+	}
+	with := *set
+	with.Probes, with.Tags = slices.Concat(set.Probes, probes), slices.Concat(set.Tags, tags)
+	if err := with.Check(); err == nil {
+		*set = with
+	} else if c.flagSet.Changed("outgoing") {
+		return usage("--outgoing: %w", err)
+	}
+	return nil
 }
 
 func (c *traceCommand) conditions() (texts []string) {

@@ -38,14 +38,14 @@ type host struct {
 // take turns at the doors.
 func hosts(t *testing.T, doors []string, test func(h *host), workloads ...string) {
 	t.Helper()
-	hostsWith(t, doors, nil, test, workloads...)
+	hostsWith(t, jvmtest.JDKs(t), doors, nil, test, workloads...)
 }
 
 // hostsWith is like hosts for programs that run with options of java.
-func hostsWith(t *testing.T, doors, options []string, test func(h *host), workloads ...string) {
+func hostsWith(t *testing.T, jdks []jvmtest.JDK, doors, options []string, test func(h *host), workloads ...string) {
 	t.Helper()
 	t.Parallel()
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jdks {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()
 			for i, name := range doors {
@@ -769,12 +769,12 @@ func TestCyclesLeaveNoByte(t *testing.T) {
 // by reflection: two hidden classes, whichever agent it is.
 const madeOnce = 8 << 10
 
-// cycling starts a program on each JDK whose JVM has as many threads of its own
-// at the end as at the start.
+// cycling starts a program whose JVM has as many threads of its own at the end as
+// at the start, on one JDK, in a soak on each.
 func cycling(t *testing.T, options []string, test func(h *host)) {
 	t.Helper()
 	options = append(options, "-XX:+UseSerialGC", "-XX:-UseDynamicNumberOfCompilerThreads")
-	hostsWith(t, []string{byAttach}, options, test, live.Hammer)
+	hostsWith(t, jvmtest.OneJDK(t), []string{byAttach}, options, test, live.Hammer)
 }
 
 // cycle enters, instruments and leaves so often; then the last agent's threads

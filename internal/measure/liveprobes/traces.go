@@ -86,6 +86,9 @@ func traceLevels(p *probes.Probe) int { return cmp.Or(p.Levels, defaultLevels) }
 // trace before stay, switched off, so that raising the level again needs no weaving.
 func (w *Probes) addTraces(p *plan) {
 	for _, probe := range p.Probes {
+		if probe.Inside {
+			continue
+		}
 		isOn := probe.Level >= probeset.Trace
 		if !isOn && !w.traced[probe.Name] {
 			continue

@@ -25,6 +25,8 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvm/cost"
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
+	"github.com/sonde-jvm/sonde/internal/measure/results"
+	"github.com/sonde-jvm/sonde/internal/spec/categories"
 	"github.com/sonde-jvm/sonde/internal/weave/probes"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
@@ -156,6 +158,8 @@ type Call struct {
 	Method     string `json:"method"`
 	Descriptor string `json:"descriptor,omitempty"`
 	Probe      string `json:"probe,omitempty"`
+	Category   string `json:"category,omitempty"` // of a call that goes out of the program: db, web, messaging
+	Target     string `json:"target,omitempty"`   // of such a call: the statement, host or destination
 	Thread
 	Depth int `json:"-"`
 
@@ -374,15 +378,21 @@ func (c *Call) resolve(names *liveprobes.Names, redact *Redactor, caller *Call, 
 	tags := around
 	if caller == nil || caller.label != c.label { // redacting takes long
 		tags = nil
-		if len(label.Tags) > 0 {
-			tags = make(map[string]string, len(label.Tags))
-		}
 		for _, tag := range label.Tags {
+			if categories.IsTarget(tag.Name) {
+				continue
+			}
+			if tags == nil {
+				tags = make(map[string]string, len(label.Tags))
+			}
 			tags[tag.Name], _ = redact.Text(tag.String())
 		}
 		if has && !maps.Equal(tags, around) {
 			c.Tags = tags
 		}
+	}
+	if c.Category != "" {
+		c.Target = targetOf(names.Spots[c.Spot], label.Tags, redact)
 	}
 	whole := c.known && has
 	for _, folded := range c.Folded {
@@ -401,6 +411,17 @@ func (c *Call) resolve(names *liveprobes.Names, redact *Redactor, caller *Call, 
 	return whole
 }
 
+// targetOf returns what a call that goes out of the program calls.
+func targetOf(spot probes.SpotName, tags []results.TagValue, redact *Redactor) string {
+	for _, tag := range tags {
+		if slices.Contains(spot.GroupBy, tag.Name) {
+			text, _ := redact.Text(tag.String())
+			return text
+		}
+	}
+	return ""
+}
+
 // unnamed names a method of which only the hook is known.
 func unnamed(spot uint32) string { return fmt.Sprintf("#%d", spot) }
 
@@ -411,7 +432,7 @@ func (c *Call) resolveSpot(names *liveprobes.Names, redact *Redactor) {
 		return
 	}
 	c.Class, c.Method, c.Descriptor = strings.ReplaceAll(spot.Class, "/", "."), spot.Name, spot.Descriptor
-	c.Probe, c.Conditional, c.known = spot.Probe, spot.Conditional, true
+	c.Probe, c.Category, c.Conditional, c.known = spot.Probe, spot.Category, spot.Conditional, true
 	// Hooks record all values they have room for, also those without a capture.
 	recorded := make(map[int]Value, len(c.Values))
 	for _, v := range c.Values {

@@ -143,6 +143,10 @@ func (p *printer) slice(t *trace.Transaction, c *trace.Call, id string) event {
 	if c.Conditional {
 		e.Category = "call,conditional"
 	}
+	if c.Category != "" {
+		e.Category = "call," + c.Category
+		e.Args["target"] = c.Target
+	}
 	if c == t.Root {
 		e.Args["trace"] = id
 		for tag, value := range t.Tags {

@@ -56,6 +56,7 @@ func (s *spans) add(c *trace.Call, parent []byte) []byte {
 	if c.Threw {
 		span.Status = &tracepb.Status{Code: tracepb.Status_STATUS_CODE_ERROR, Message: "ended with an exception"}
 	}
+	describe(span, c)
 	s.made = append(s.made, span)
 	for _, child := range c.Children {
 		s.add(child, span.SpanId)

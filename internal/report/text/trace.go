@@ -224,6 +224,7 @@ const (
 	dim    style = "2"
 	red    style = "31"
 	green  style = "32"
+	yellow style = "33"
 	violet style = "35"
 	cyan   style = "36"
 )

@@ -194,6 +194,9 @@ func (r *row) details() (texts []string) {
 	if r.isHanded() {
 		texts = append(texts, "on "+threadsText(r.calls))
 	}
+	if len(r.calls) > 0 && r.calls[0].Category != "" {
+		texts = append(texts, strings.TrimSpace(r.calls[0].Category+"  "+format.Line(r.calls[0].Target)))
+	}
 	texts = append(texts, valueTexts(r)...)
 	if r.folded.Calls > 0 && len(r.calls) > 0 {
 		texts = append(texts, fmt.Sprintf("%s are drawn, the others took %s in all", format.Grouped(uint64(len(r.calls))), format.Duration(r.folded.Duration)))
@@ -315,6 +318,8 @@ func (d *drawing) bar(l *line, r *row) {
 	switch {
 	case r.threw() > 0:
 		strong = red
+	case len(r.calls) > 0 && r.calls[0].Category != "":
+		strong = yellow
 	case r.isConditional():
 		strong = violet
 	}
@@ -399,21 +404,23 @@ func newRow(calls []*trace.Call, folded trace.Folded, level int) *row {
 	return r
 }
 
-// groupCalls groups the calls of one hook where there are many, in the order of the first
+// groupCalls groups the calls of one hook where there are many, those with the same target, in the order of the first
 // call of each group.
 func groupCalls(calls []*trace.Call) [][]*trace.Call {
 	type kind struct {
 		spot   uint32
 		handed bool
+		target string
 	}
+	kindOf := func(c *trace.Call) kind { return kind{c.Spot, c.Handed, c.Target} }
 	count := map[kind]int{}
 	for _, c := range calls {
-		count[kind{c.Spot, c.Handed}]++
+		count[kindOf(c)]++
 	}
 	at := map[kind]int{}
 	var groups [][]*trace.Call
 	for _, c := range calls {
-		k := kind{c.Spot, c.Handed}
+		k := kindOf(c)
 		if i, begun := at[k]; begun {
 			groups[i] = append(groups[i], c)
 			continue

@@ -58,6 +58,9 @@ type Probe struct {
 	Calls      uint64        // the probe ends after this number of calls; 0: no limit
 
 	Goal bool // it measures a goal, and no file states it
+	// Inside means that calls are recorded only in transactions of other probes. The tags of GroupBy
+	// say what is called. No file states it.
+	Inside bool
 }
 
 // Tag is a named value that everything below a method can read. A name may be set at

@@ -189,6 +189,9 @@ func (p *Probe) setting(level probeset.Level, more arena.Flags) (arena.Flags, ui
 	if p.exit != nil {
 		flags |= arena.Late
 	}
+	if p.Inside {
+		return flags | arena.Flat | arena.Inside | arena.Traced | arena.Here, 0
+	}
 	if level >= probeset.Trace {
 		flags |= arena.Flat | arena.Root | arena.Traced
 		if level == probeset.Trace {
@@ -232,7 +235,7 @@ func (s *Spot) Describe(id uint32) SpotName {
 		Inside: s.Kind == instrument.Watches && s.Probe == nil, Grouped: s.Groups != 0 || s.Context != 0,
 	}
 	if s.Probe != nil {
-		n.Probe, n.GroupBy = s.Probe.Name, s.Probe.GroupBy
+		n.Probe, n.GroupBy, n.Category, n.Inside = s.Probe.Name, s.Probe.GroupBy, s.Probe.Category, s.Probe.Inside
 	}
 	if s.sequence != nil {
 		n.Sequence = s.sequence.String()
@@ -248,10 +251,12 @@ func (s *Spot) Describe(id uint32) SpotName {
 	return n
 }
 
-// Report returns the effect of probes and tags, in the order of the set, without optional tags.
+// Report returns the effect of probes and tags, in the order of the set, without optional tags and probes inside others.
 func (p *Plan) Report() (probes, tags []Applied) {
 	for _, probe := range p.Probes {
-		probes = append(probes, p.applied(&probe.namer, probe.Name))
+		if !probe.Inside {
+			probes = append(probes, p.applied(&probe.namer, probe.Name))
+		}
 	}
 	for _, tag := range p.tags {
 		if !tag.Optional && !slices.ContainsFunc(tags, func(a Applied) bool { return a.Name == tag.Name }) {
@@ -353,6 +358,7 @@ type SpotName struct {
 	Record      weave.Record // what a template of the user records; the name is empty for other spots
 	Grouped     bool         // its results have labels
 	GroupBy     []string     // names of the tags in the labels
+	Category    string       // of the calls of its probe, such as db
 }
 
 // A CaptureName is an expression whose value is captured. Its index contains ExitCapture

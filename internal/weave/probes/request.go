@@ -186,7 +186,7 @@ func nextNumber(known ...map[string]int32) (next int32) {
 var errPlain = errors.New("the condition uses values that exist only at the method's exit, but \"template: plain\" checks at its entry: write \"template: late\", or leave out template")
 
 func (r *Request) readProbe(stated probeset.Probe) (*Probe, error) {
-	p := &Probe{Probe: stated, namer: namer{what: "probe " + stated.Name, sequences: stated.Within, isOptional: r.Set.Optional}}
+	p := &Probe{Probe: stated, namer: namer{what: "probe " + stated.Name, sequences: stated.Within, isOptional: r.Set.Optional || stated.Inside}}
 	var err error
 	if p.methods, err = pattern.NewSet(stated.Methods...); err != nil {
 		return nil, err
@@ -208,7 +208,9 @@ func (r *Request) readProbe(stated probeset.Probe) (*Probe, error) {
 		if !is {
 			return nil, fmt.Errorf("group-by: there is no tag %q: define it under tags, or set it in a template", name)
 		}
-		p.groups |= 1 << number
+		if !stated.Inside {
+			p.groups |= 1 << number
+		}
 	}
 	switch {
 	case len(p.captures) > 0 || stated.Template == probeset.CaptureTemplate:

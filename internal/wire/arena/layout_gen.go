@@ -21,7 +21,7 @@ const (
 	layoutFlat             = 0x20               // no calling context: one node for each method
 	layoutDiscover         = 0x40               // a call waits until its callees have hooks
 	layoutCallers          = 0x80               // one call in k is counted, or timed, by its caller; all others are counted. Hooks set it with LATE: the call has a quota
-	layoutHere             = 0x100              // with CALLERS: the hook is in the caller, not in the callee; with TRACED: without values
+	layoutHere             = 0x100              // with CALLERS: the hook is in the caller, not in the callee; with TRACED: without values; with TRACED and INSIDE: at any depth
 	layoutSpread           = 0x200              // times go into a distribution as well
 	layoutLate             = 0x400              // a call is counted at its exit, if that says so
 	layoutTraced           = 0x800              // calls inside a transaction are written into the thread's ring

@@ -2,6 +2,8 @@
 // reports of one program look alike. Packages of the JDK are grey.
 
 const hues = [242, 152, 62, 318, 196, 28, 288, 108, 262, 12, 172, 84];
+// Calls that go out of the program have the colour of their category, whatever their package.
+const categoryHues = { db: 45, web: 225, messaging: 135 };
 const platform = /^(java|javax|jdk|sun|com\.sun)\./;
 
 function hashOf(text) {

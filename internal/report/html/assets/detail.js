@@ -32,6 +32,7 @@ function fillCallTooltip(tooltip, row, transaction) {
 		...[
 			nameElement(row.name),
 			make("span", "signature", signature(row.descriptor ?? "")),
+			row.target ? make("p", "target", row.target) : null,
 			facts,
 			values.length > 0 ? list : null,
 			said.length > 0 ? make("div", "said", ...said) : null,

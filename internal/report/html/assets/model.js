@@ -56,7 +56,7 @@ function makeCallRow(calls, level, parent, folded = []) {
 		start: calls[0]?.startNanos ?? parent.start, end: calls.reduce((last, call) => Math.max(last, call.end), calls.length > 0 ? 0 : parent.end),
 		longest: calls.reduce((longest, call) => Math.max(longest, call.durationNanos), 0),
 		threw: calls.filter((call) => call.threw).length + folded.reduce((total, one) => total + (one.threw ?? 0), 0), cut: calls.filter((call) => call.cut).length,
-		conditional: Boolean(first.conditional), handed: Boolean(first.handed), descriptor: first.descriptor,
+		category: first.category, target: first.target, conditional: Boolean(first.conditional), handed: Boolean(first.handed), descriptor: first.descriptor,
 		omitted: [...calls, ...folded].reduce((total, one) => total + (one.omitted?.calls ?? 0), 0),
 	};
 	// A region is the nearest enclosing conditional call. If that is the root, everything
@@ -92,7 +92,7 @@ function methodKey(call) {
 }
 
 function foldCalls(calls) {
-	const key = (call) => methodKey(call) + (call.handed ? "|handed" : "");
+	const key = (call) => methodKey(call) + (call.handed ? "|handed" : "") + (call.target ? "|" + call.target : "");
 	const counts = new Map();
 	for (const call of calls) counts.set(key(call), (counts.get(key(call)) ?? 0) + 1);
 	const groups = new Map();
@@ -184,6 +184,7 @@ function matchesFilter(transaction, query) {
 		const texts = new Set(transaction.tags.map(([name, value]) => `${name}=${value}`));
 		eachCall(transaction, (call) => {
 			texts.add(call.name.full);
+			if (call.target) texts.add(call.target);
 			for (const value of call.values) texts.add(valueText(value));
 		});
 		transaction.words = [...texts].join("\n").toLowerCase();

@@ -112,6 +112,7 @@ class Waterfall {
 		});
 		const who = make("div", "who", rails, twist, nameElement({ ...row.name, pkg: "" }));
 		if (row.size > 1) who.append(make("span", "fold", "× " + count(row.size)));
+		if (row.category) who.append(make("span", "sign category", row.category));
 		if (row.conditional) who.append(make("span", "sign conditional", "◆"));
 		if (row.handed && row.level > 0) who.append(make("span", "sign handed", "⇢"));
 		if (row.threw) who.append(make("span", "sign threw", row.size > 1 ? `${count(row.threw)} threw` : "threw"));
@@ -133,7 +134,7 @@ class Waterfall {
 			const right = Math.min(this.pixels + 4, (row.region.end - this.from) * scale);
 			if (right > left) place(make("i", "region"), left, right - left);
 		}
-		const hue = this.hues.get(row.name.pkg) ?? null;
+		const hue = categoryHues[row.category] ?? this.hues.get(row.name.pkg) ?? null;
 		const segments = segmentsOf(row, this.from, this.to, this.pixels);
 		for (const { left, width, own, isFirst, isLast } of segments) {
 			const bar = make("i", (own ? "own" : "inner") + (isFirst ? " first" : "") + (isLast ? " last" : ""));
@@ -146,7 +147,8 @@ class Waterfall {
 
 	// say writes a row's values next to its bars if there is room.
 	say(track, row, segments) {
-		const text = valuesOf(row).map(([name, values]) => `${name} = ${values}`).join("   ");
+		const values = valuesOf(row).map(([name, values]) => `${name} = ${values}`);
+		const text = [row.target, ...values].filter(Boolean).join("   ");
 		if (text === "" || segments.length === 0) return;
 		const first = segments[0].left;
 		const last = segments[segments.length - 1];

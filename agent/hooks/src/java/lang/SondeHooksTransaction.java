@@ -59,7 +59,7 @@ final class SondeHooksTransaction {
             int ref = U.getInt(null, block + BLOCK_RING);
             long ring = at(b, ref);
             if (U.getInt(null, node + NODE_ID) != id || ref == 0 || SondeHooksRing.hasRoom(ring, CALL_SIZE)
-                    || isTooDeep(b, ring)) {
+                    || isTooDeep(b, ring, probe)) {
                 return false;
             }
             U.putLong(null, node + NODE_CALLS, U.getLong(null, node + NODE_CALLS) + 1);
@@ -159,7 +159,7 @@ final class SondeHooksTransaction {
             long transaction = U.getLong(places, place + TRANSACTION);
             if (transaction != 0 || (probe & ROOT) != 0 && (isDrawn || (probe & SAMPLED) == 0)) {
                 ring = SondeHooksRing.of(b, block, transaction & ID);
-                if (ring != 0 && isTooDeep(b, ring)) {
+                if (ring != 0 && isTooDeep(b, ring, probe)) {
                     ring = 0;
                 } else if (ring == 0 || !SondeHooksRing.hasRoom(ring, CALL_SIZE)) {
                     SondeHooksRing.miss(block, ring, transaction != 0);
@@ -193,9 +193,9 @@ final class SondeHooksTransaction {
 
     /** Whether a call is too deep below its root to be traced. */
     @ForceInline
-    private static boolean isTooDeep(long b, long ring) {
+    private static boolean isTooDeep(long b, long ring, int probe) {
         int levels = U.getInt(null, b + HEADER_TRACE_LEVELS);
-        return levels != 0 && U.getInt(null, ring + RING_DEPTH) > levels
+        return levels != 0 && U.getInt(null, ring + RING_DEPTH) > levels && (probe & (INSIDE | HERE)) != (INSIDE | HERE)
                 || U.getLong(null, ring + RING_RESERVED) >= (long) MOST_TRACED * CALL_SIZE;
     }
 
