@@ -32,6 +32,7 @@ type tracedJSON struct {
 
 type tracedCall struct {
 	Class, Method             string
+	Category, Target          string
 	Threw, Handed             bool
 	MeasuredNanos, StartNanos int64
 	SelfNanos                 int64
@@ -94,6 +95,61 @@ func TestTraceLive(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestTraceOutgoing compares the outgoing calls in transactions with what a program knows that it did, and looks for its
+// secrets. The calls are deeper than what is traced otherwise, and some go through a pool.
+func TestTraceOutgoing(t *testing.T) {
+	t.Parallel()
+	if _, err := os.Stat(callsH2); err != nil {
+		t.Skipf("NOT TESTED: %s is missing: run .ci/setup h2", callsH2)
+	}
+	jvmtest.OnEach(t, jvmtest.OneJDK(t), func(t *testing.T, jdk jvmtest.JDK) {
+		classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{"testdata/calls/Calls.java"}, Classpath: []string{callsH2}})
+		p := &monitoredProgram{t, jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: []string{"-cp", classes + string(os.PathListSeparator) + callsH2, "calls.Calls", "warm"}})}
+		s := startSonde(t, "trace", strconv.Itoa(p.PID), "calls.Calls.round", "calls.Calls$Orders.handle", "--json", "--limit", "1000", "--levels", "1", "--no-settle")
+		s.await(t, "hooks in")
+		if _, err := fmt.Fprintln(p.Stdin, "work 5"); err != nil {
+			t.Fatal(err)
+		}
+		var requests, statements int
+		if _, err := fmt.Sscanf(p.Await(t, "did "), "did %d %d", &requests, &statements); err != nil {
+			t.Fatal(err)
+		}
+		s.signal(t, syscall.SIGINT)
+		if code := s.end(t); code != exitOK {
+			t.Fatalf("exit code %d: %s", code, s.stderr.String())
+		}
+		got := make(map[string]int)
+		var count func(c *tracedCall)
+		count = func(c *tracedCall) {
+			if c.Category != "" {
+				got[c.Category]++
+				got[c.Target]++
+			}
+			for i := range c.Children {
+				count(&c.Children[i])
+			}
+		}
+		for line := range strings.Lines(s.out.String()) {
+			if tx := parse[tracedJSON](t, line); !tx.Final {
+				count(&tx.Root)
+				if len(tx.Tags) > 0 {
+					t.Errorf("tags %v, want none", tx.Tags)
+				}
+			}
+		}
+		for what, want := range map[string]int{
+			"db": statements, "web": requests, "localhost": requests, "SELECT name FROM orders WHERE id = ? AND name <> ?": 30, "DELETE FROM orders WHERE id > ?": 5,
+		} {
+			if got[what] != want {
+				t.Errorf("%d calls of %q, want %d; all are %v", got[what], what, want, got)
+			}
+		}
+		if strings.Contains(s.out.String(), "hunter2") {
+			t.Errorf("the output has a secret: %s", s.out.String())
+		}
+	})
 }
 
 // TestTraceProxies traces through a subclass that was made at run time, and through a proxy of an interface.

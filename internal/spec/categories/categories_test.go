@@ -104,6 +104,39 @@ func TestEveryRuleHasAKey(t *testing.T) {
 	}
 }
 
+// TestOutgoing: the rules for outgoing calls inside transactions decide at the entry, and have tags that say what is called.
+func TestOutgoing(t *testing.T) {
+	probes, tags, err := Outgoing("db", "web", "messaging")
+	if err != nil {
+		t.Fatal(err)
+	}
+	targets := make(map[string]bool)
+	for _, tag := range tags {
+		targets[tag.Name] = true
+		if !tag.Optional || !IsTarget(tag.Name) {
+			t.Errorf("tag %+v: want an optional one for targets", tag)
+		}
+	}
+	found := make(map[string]bool)
+	for _, p := range probes {
+		found[p.Category] = true
+		if !p.Inside || p.Direction != probeset.Out || p.Fails != nil || p.When != nil && p.When.ReadsExit() || len(p.GroupBy) == 0 {
+			t.Errorf("probe %+v: want one inside transactions that decides at the entry", p)
+		}
+		for _, tag := range p.GroupBy {
+			if !targets[tag] {
+				t.Errorf("probe %s: nothing sets the tag %s", p.Name, tag)
+			}
+		}
+	}
+	if len(found) != 3 {
+		t.Errorf("categories %v, want 3", found)
+	}
+	if _, _, err := Outgoing("nothing"); err == nil {
+		t.Error("there is no category nothing, and no error")
+	}
+}
+
 func TestRoots(t *testing.T) {
 	for _, test := range []struct {
 		names []string

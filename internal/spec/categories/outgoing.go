@@ -27,7 +27,9 @@ func Outgoing(names ...string) (probes []probeset.Probe, tags []probeset.Tag, er
 			continue
 		}
 		p.Level, p.Inside = probeset.Trace, true
-		p.When, p.Fails = nil, nil // waiting in vain is a part of a transaction, too
+		if p.Fails = nil; p.When != nil && p.When.ReadsExit() {
+			p.When = nil // waiting in vain is a part of a transaction, too
+		}
 		p.GroupBy = nil
 		for _, tag := range r.Key(Category{p.Category, probeset.Out}) {
 			targets = append(targets, tag)

@@ -380,7 +380,7 @@ func (p *Plan) addProbe(m universe.Method, probe *Probe) (made []*Spot) {
 				MethodRef: m.MethodRef, Key: probe.key(q), Kind: instrument.Watches, Form: probe.form,
 				Flags: flags, Period: period, Groups: probe.groups, Context: uint8(probe.Context), Quota: probe.Quota,
 			},
-			Method: m, Probe: probe, sequence: q, conditional: q != nil || probe.entry != nil || probe.exit != nil || probe.mark != nil && !probe.Inside,
+			Method: m, Probe: probe, sequence: q, conditional: q != nil || !probe.Inside && (probe.entry != nil || probe.exit != nil || probe.mark != nil),
 		}
 		if s.Fails = probe.Fails != nil; probe.mark != nil {
 			s.Outside = p.Positions.last(probe.mark)

@@ -1,0 +1,43 @@
+package otlp
+
+import (
+	"fmt"
+	"testing"
+
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+
+	"github.com/sonde-jvm/sonde/internal/measure/trace"
+)
+
+func TestDescribe(t *testing.T) {
+	for _, test := range []struct {
+		call trace.Call
+		want string
+	}{
+		{trace.Call{Class: "a.B", Method: "c"}, "a.B.c INTERNAL"},
+		{
+			trace.Call{Category: "db", Class: "org.h2.jdbc.JdbcStatement", Method: "execute", Target: "select ? from t"},
+			"SELECT CLIENT db.system.name=h2database db.operation.name=SELECT db.query.text=select ? from t",
+		},
+		{trace.Call{Category: "db", Class: "pool.Proxy", Method: "execute"}, "pool.Proxy.execute CLIENT db.system.name=other_sql"},
+		{trace.Call{Category: "web", Class: "a.Client", Method: "send", Target: "example.com"}, "HTTP CLIENT server.address=example.com"},
+		{
+			trace.Call{Category: "messaging", Class: "org.apache.kafka.clients.producer.KafkaProducer", Method: "send", Target: "orders"},
+			"send orders PRODUCER messaging.system=kafka messaging.operation.name=send messaging.operation.type=send messaging.destination.name=orders",
+		},
+		{
+			trace.Call{Category: "messaging", Class: "a.Consumer", Method: "receive"},
+			"receive CONSUMER messaging.system=jms messaging.operation.name=receive messaging.operation.type=receive",
+		},
+	} {
+		span := &tracepb.Span{Name: test.call.Name(), Kind: tracepb.Span_SPAN_KIND_INTERNAL}
+		describe(span, &test.call)
+		got := span.GetName() + " " + span.GetKind().String()[len("SPAN_KIND_"):]
+		for _, a := range span.GetAttributes() {
+			got += fmt.Sprintf(" %s=%s", a.GetKey(), a.GetValue().GetStringValue())
+		}
+		if got != test.want {
+			t.Errorf("%s\nwant %s", got, test.want)
+		}
+	}
+}
