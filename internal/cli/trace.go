@@ -246,6 +246,11 @@ only into own packages. Methods of libraries are traced where own packages call 
 library calls in itself is not, but the methods of own packages that it calls are. A proxy of an interface has its name: Repository$Proxy12. All hooks
 are removed when --limit transactions are kept, after --duration, or at Ctrl-C.
 
+Calls that go out of the program, to databases, web servers and message brokers, are traced
+at any depth, with the statement (without literals), the host or the queue. --outgoing
+chooses categories, as sonde calls knows them: files and sockets are possible, too. Values
+that are bound to statements, headers and bodies are not read.
+
 Each transaction prints a line when it ends:
 #         its number                     CALLS   traced calls; + if some found no room
 WHEN      when it began                  ERR     calls that ended with an exception

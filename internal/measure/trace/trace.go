@@ -414,7 +414,7 @@ func (c *Call) resolve(names *liveprobes.Names, redact *Redactor, caller *Call, 
 // targetOf returns what a call that goes out of the program calls.
 func targetOf(spot probes.SpotName, tags []results.TagValue, redact *Redactor) string {
 	for _, tag := range tags {
-		if slices.Contains(spot.GroupBy, tag.Name) {
+		if tag.Set && !tag.Null && slices.Contains(spot.GroupBy, tag.Name) {
 			text, _ := redact.Text(tag.String())
 			return text
 		}
