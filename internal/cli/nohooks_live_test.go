@@ -34,9 +34,7 @@ func TestCommandsWithoutHooks(t *testing.T) {
 				if code, out, stderr := sonde(t, "profile", pid, "--root", method, "--duration", "1s"); code != exitOK || !strings.Contains(out+stderr, "no hooks were put in: "+test.why) {
 					t.Errorf("profile: exit code %d: got %s%s, want stacks and %s", code, out, stderr, test.why)
 				}
-				if jdk.Major >= 25 && i == 0 {
-					checkTracedDrill(t, jdk, test.flag, test.why)
-				} else {
+				if jdk.Major < 25 || i > 0 { // otherwise see TestDrillTraced
 					checkSampledDrill(t, pid, method, test.why, test.path)
 				}
 				checkSampledWalk(t, jdk, test.flag, test.why)
@@ -88,12 +86,25 @@ func checkRefusals(t *testing.T, pid, method, why string) {
 	}
 }
 
-// checkTracedDrill searches in a JVM whose flight recorder traces methods: with a method, and from where work enters the program. The
-// JVM's log shows that it restores all classes.
-func checkTracedDrill(t *testing.T, jdk jvmtest.JDK, flag, why string) {
+// TestDrillTraced searches in JVMs that let no agent in, and whose flight recorder traces methods.
+func TestDrillTraced(t *testing.T) {
+	t.Parallel()
+	for _, jdk := range jvmtest.JDKs(t) {
+		if jdk.Major >= 25 {
+			t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
+				t.Parallel()
+				checkTracedDrill(t, jdk)
+			})
+		}
+	}
+}
+
+// checkTracedDrill searches below a method, and from where work enters the program. The JVM's log shows that it restores all classes.
+func checkTracedDrill(t *testing.T, jdk jvmtest.JDK) {
 	t.Helper()
+	const why = "its option -XX:-EnableDynamicAgentLoading forbids loading agents"
 	log := filepath.Join(t.TempDir(), "tracing.log")
-	pid := startDrilled(t, jdk, "deep", flag, "-Xlog:jfr+methodtrace=debug:file="+log)
+	pid := startDrilled(t, jdk, "deep", "-XX:-EnableDynamicAgentLoading", "-Xlog:jfr+methodtrace=debug:file="+log)
 	for _, args := range [][]string{{"drilled.Drilled$Deep.serve"}, {"--own", "drilled"}} {
 		code, out, stderr := sonde(t, append([]string{"drill", pid, "--slower-than", "40ms", "--json"}, args...)...)
 		if code != exitOK {
