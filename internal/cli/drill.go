@@ -121,10 +121,11 @@ and the search goes on as if they were named.
 
 A JVM that lets no agent in (-XX:-EnableDynamicAgentLoading, -XX:+DisableAttachMechanism)
 gets no hooks. From JDK 25 on, if attaching is allowed, its flight recorder traces calls
-instead: of the method, and of what samples show below it, at most 30 methods at once. For
-that the JVM changes their classes, and restores them at the end. Values are not compared, and
-the cost is not measured. Otherwise samples show where the time below METHOD goes, down to the
-method or wait that dominates; slow and normal calls cannot be told apart.
+instead: of the method, and of own methods (--own) and what they call that samples show below
+it, at most 30 at once. For that the JVM changes their classes, and restores them at the end.
+Values are not compared, and the cost is not measured. Otherwise samples show where the time
+below METHOD goes, down to the method or wait that dominates; slow and normal calls cannot be
+told apart.
 
 -o writes the result to files, in the format of their names: .html for a browser, .json for
 other programs (docs/formats/drill.md), .txt.`
@@ -323,10 +324,7 @@ func (r *drillRun) findEntries(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	packages := own.Given(r.own)
-	if len(r.own) == 0 {
-		packages = own.Guess(jvm)
-	}
+	packages := r.ownPackages(jvm)
 	r.screen.say("%s", format.Printable(packages.String()))
 	if err := r.startBestSampling(ctx, r.pid, mostSampling); err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/internal/classes/own"
 	"github.com/sonde-jvm/sonde/internal/jvm/attach"
 	"github.com/sonde-jvm/sonde/internal/jvm/cost"
 	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
@@ -42,6 +43,7 @@ type methodTracing struct {
 	why      string // there are no hooks
 	recorder *sampler.Sampler
 	calls    *drill.Recorded
+	own      own.Packages // of the program itself
 	traced   sampler.Traced
 	changed  time.Time                    // when that was changed
 	frequent map[classfile.MethodRef]bool // methods that are called too often to be traced
@@ -61,7 +63,7 @@ func (r *drillRun) startTracing(ctx context.Context, jvm *process.JVM, none *ses
 	if r.startBestSampling(ctx, r.pid, r.samplePeriod()) != nil {
 		return false
 	}
-	t := &methodTracing{why: none.Why, calls: drill.NewRecorded(set.Match), frequent: map[classfile.MethodRef]bool{}, changed: time.Now()}
+	t := &methodTracing{why: none.Why, own: r.ownPackages(jvm), calls: drill.NewRecorded(set.Match), frequent: map[classfile.MethodRef]bool{}, changed: time.Now()}
 	t.traced = sampler.Traced{Methods: r.tracedRoots(ctx, set), Threshold: max(r.slowerThan/thresholdPart, leastThreshold)}
 	if len(t.traced.Methods) > 0 {
 		r.screen.say("no hooks can be put in, because %s: the JVM's flight recorder traces calls instead. For that it changes classes, and restores them at the end", format.Printable(none.Why))
@@ -75,6 +77,14 @@ func (r *drillRun) startTracing(ctx context.Context, jvm *process.JVM, none *ses
 	}
 	r.stopSampling(ctx)
 	return false
+}
+
+// ownPackages returns the packages of the program itself.
+func (c *drillCommand) ownPackages(jvm *process.JVM) own.Packages {
+	if len(c.own) > 0 {
+		return own.Given(c.own)
+	}
+	return own.Guess(jvm)
 }
 
 // tracedRoots returns the methods to trace at first: those that are named, and those that samples show if patterns have wildcards.
@@ -205,7 +215,11 @@ func (r *drillRun) retrace(ctx context.Context, methods []classfile.MethodRef) e
 func (r *drillRun) traceBelow(ctx context.Context, choice drill.Choice) (added int, err error) {
 	t := r.tracing
 	methods := r.seen.MethodsOf(r.path)
-	for _, m := range r.evidence.Traceable(choice, choice.Stop != drill.OwnTime) {
+	isOwn := t.own.Has
+	if !isOwn(methods[0].Class) { // the search began in a library
+		isOwn = func(string) bool { return true }
+	}
+	for _, m := range r.evidence.Traceable(choice, choice.Stop != drill.OwnTime, isOwn) {
 		if len(methods) < mostTraced && !t.frequent[m] && !slices.Contains(methods, m) {
 			methods = append(methods, m)
 			if !slices.Contains(t.traced.Methods, m) {

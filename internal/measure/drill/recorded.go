@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sonde-jvm/sonde/classfile"
@@ -248,18 +249,23 @@ func (t *Tree) AddShort(s Short) {
 }
 
 // Traceable returns the methods below the last method of a path that the flight recorder may trace, callers before callees: those that
-// samples of slow calls show, in its own time or in its whole time, and that are not the JDK's. Methods that are always innermost and inlined are left out: they
-// are likely to be called so often that tracing would slow the program, and samples show them anyway.
-func (e *Evidence) Traceable(c Choice, isWhole bool) []classfile.MethodRef {
-	isMore := make(map[classfile.MethodRef]bool)
+// samples of slow calls show, in its own time or in its whole time, that are not the JDK's, and that the program itself contains or calls. Inside
+// libraries, methods are often called so often that tracing would slow the program. So are methods that are always
+// innermost and inlined; samples show them anyway.
+func (e *Evidence) Traceable(c Choice, isWhole bool, isOwn func(class string) bool) []classfile.MethodRef {
+	isSought := make(map[classfile.MethodRef]bool)
 	for _, frames := range e.inside(c, isWhole) {
-		for i, f := range frames {
-			if i > 0 || f.Kind != jfr.Inlined {
-				isMore[f.Method.Ref()] = true
+		isByOwn := isOwn(strings.ReplaceAll(c.Last().Class, ".", "/"))
+		for i, f := range slices.Backward(frames) {
+			m := f.Method.Ref()
+			if !canHaveHook(m.Class) {
+				continue
 			}
+			if (isByOwn || isOwn(m.Class)) && (i > 0 || f.Kind != jfr.Inlined) {
+				isSought[m] = true
+			}
+			isByOwn = isOwn(m.Class)
 		}
 	}
-	return slices.DeleteFunc(e.OnTheWay(c, isWhole), func(m classfile.MethodRef) bool {
-		return !isMore[m] || !canHaveHook(m.Class) || !sampler.IsTraceable(m)
-	})
+	return slices.DeleteFunc(e.OnTheWay(c, isWhole), func(m classfile.MethodRef) bool { return !isSought[m] || !sampler.IsTraceable(m) })
 }

@@ -154,3 +154,38 @@ func TestShortCallsAreNormal(t *testing.T) {
 		t.Errorf("got %+v, want 4 calls with a mean of 27 ms", calls)
 	}
 }
+
+// TestTraceable samples slow calls of a root. Of each stack, the innermost method is the first one.
+func TestTraceable(t *testing.T) {
+	inlined := stack("a.Shop.tiny", "a.Shop.pay", "a.Shop.serve")
+	inlined.Frames[0].Kind = jfr.Inlined
+	tests := []struct {
+		name  string
+		stack *jfr.Stack
+		own   string // prefix
+		want  string
+	}{
+		{"own methods", stack("java.lang.Thread.sleep", "a.Bank.wait", "a.Shop.pay", "a.Shop.serve"), "a/", "pay wait"},
+		{"the first method of a library", stack("lib.Row.next", "lib.Query.run", "a.Shop.pay", "a.Shop.serve"), "a/", "pay run"},
+		{"called through the JDK", stack("lib.Row.next", "lib.Query.run", "java.util.List.forEach", "a.Shop.serve"), "a/", "run"},
+		{"called back", stack("a.Shop.found", "lib.Row.next", "lib.Query.run", "a.Shop.serve"), "a/", "run found"},
+		{"lambdas", stack("a.Bank.wait", "a.Shop.lambda$pay$0", "a.Shop.serve"), "a/", "wait"},
+		{"inlined and innermost", inlined, "a/", "pay"},
+		{"all", stack("lib.Row.next", "lib.Query.run", "a.Shop.serve"), "", "run next"},
+	}
+	for _, test := range tests {
+		tree, tx := NewTree(40*ms), newRecorded().Add([]jfr.Call{recorded(1, "serve", 0, 100)})[0]
+		tree.Add(tx)
+		var e Evidence
+		e.Add(tx, true)
+		sample := jfr.Sample{At: tx.Begin.Add(50 * ms), Thread: &jfr.Thread{JavaID: 1}, Stack: test.stack}
+		e.AddSamples([]jfr.Sample{sample, sample}, 10*ms, IsOn([]classfile.MethodRef{{Class: "a/Shop", Name: "serve"}}))
+		var names []string
+		for _, m := range e.Traceable(Choice{Path: []*Node{tree.Root}, tree: tree}, true, func(class string) bool { return strings.HasPrefix(class, test.own) }) {
+			names = append(names, m.Name)
+		}
+		if got := strings.Join(names, " "); got != test.want {
+			t.Errorf("%s: got %q, want %q", test.name, got, test.want)
+		}
+	}
+}
