@@ -345,7 +345,7 @@ func (l *Look) finish(exit int, why string, forget func()) {
 	}
 	l.lock.Lock()
 	l.about.State, l.about.Ended, l.about.Exit, l.about.Error = Ended, &now, exit, why
-	l.calls = nil
+	l.calls, l.cost = nil, nil // they hold what the command has read
 	about := l.about
 	l.lock.Unlock()
 	about.Formats = l.history.finish(about)

@@ -10,9 +10,11 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
+	"weak"
 
 	"github.com/sonde-jvm/sonde/internal/jvm/doctor"
 )
@@ -72,6 +74,23 @@ func TestFailure(t *testing.T) {
 	if err == nil || err.Error() != fmt.Sprintf("look %d has no result: no such class", a.Number()) {
 		t.Errorf("the result is refused with %v", err)
 	}
+}
+
+// TestEndedLookLetsGo: a look that has ended, and is still watched, keeps nothing of its command.
+func TestEndedLookLetsGo(t *testing.T) {
+	s := serve(t)
+	stream, a := s.post()
+	classes := new([1 << 20]byte)
+	kept := weak.Make(classes)
+	a.SetCost(func() *Cost { return &Cost{Calls: uint64(classes[0])} })
+	a.Handle("probes", func(http.ResponseWriter, *http.Request) { classes[0]++ })
+	a.end(0, "")
+	runtime.GC()
+	if kept.Value() != nil {
+		t.Error("what the command had read is kept")
+	}
+	read(t, stream, 0)
+	runtime.KeepAlive(a)
 }
 
 // TestClientGoes: a client that closes its connection ends its look, but not a look in the
