@@ -67,6 +67,8 @@ func (r *applyRun) enterSet(ctx context.Context, jvm *process.JVM) error {
 		return err
 	}
 	r.pace.Rest(ctx)
+	r.cost = overhead.NewMeter(r.session, arena.On|arena.Flat|arena.Timed|arena.Spreads, 0)
+	r.cost.Measure(ctx)
 	holder, report, err := handover.Hold(ctx, r.session, r.set, handover.HolderOptions{
 		Command: r.commandLine(), Notice: r.remark, Explain: unfit, Notes: reportNotes,
 		Ended: func(e liveprobes.End) {
@@ -93,7 +95,6 @@ func (r *applyRun) enterSet(ctx context.Context, jvm *process.JVM) error {
 	r.handleProbes()
 	r.begin(ctx, jvm)
 	holder.Begin(r.began)
-	r.cost = overhead.NewMeter(r.session, arena.On|arena.Flat|arena.Timed|arena.Spreads, 0)
 	r.cost.Measure(ctx)
 	r.reportCost()
 	r.goals.begin()
@@ -563,7 +564,7 @@ func (l *applyLook) frame(width int) service.Frame {
 func (r *applyRun) describe(look *applyLook) document.Applied {
 	d := look.Applied
 	if d.Goals = r.goals.describe(); len(d.Goals) > 0 {
-		d.HookCost = &document.HookCourse{Budget: cmp.Or(r.budget, r.usualBudget), Largest: r.goals.shares.Largest(), Course: slices.Clone(r.goals.course)}
+		d.HookShares = &document.HookCourse{Budget: cmp.Or(r.budget, r.usualBudget), Largest: r.goals.shares.Largest(), Course: slices.Clone(r.goals.course)}
 	}
 	d.Weavings, d.Kept, d.NotChosen, d.OnlyCounted = r.session.Weavings(), len(r.kept), r.traces.Rings.Discarded, r.traces.Rings.Dropped
 	if d.Final {

@@ -60,7 +60,7 @@ func TestGoalsLive(t *testing.T) {
 			if got.State != "met" || got.Misses < times || got.Raised || len(got.Steps) < 4*times {
 				t.Errorf("got %+v, want a goal that was missed %d times", got, times)
 			}
-			checkCourse(t, result.HookCost)
+			checkCourse(t, result.HookShares)
 			checkMissed(t, missed)
 			if code, out, stderr := sonde(t, "callees", s.pid, "goals.Slowing$Checkout.place", "--found"); code != exitOK || !strings.Contains(out, "goals.Slowing$Gateway.pause():void") {
 				t.Errorf("what was found: exit code %d, %s%s", code, out, stderr)

@@ -202,9 +202,9 @@ func (v *liveSession) letGo(jvm *process.JVM) bool {
 func (v *liveSession) govern() {
 	switch budget, usual := v.target.budget, v.target.usualBudget; {
 	case budget > 0:
-		v.endBudget = overhead.Govern(v.session, budget, true)
+		v.endBudget = overhead.Govern(v.session, v.cost, budget, true)
 	case usual > 0:
-		v.endBudget = overhead.Govern(v.session, usual, false)
+		v.endBudget = overhead.Govern(v.session, v.cost, usual, false)
 	}
 }
 

@@ -29,8 +29,8 @@ const (
 	leastCalls = 20
 	// windowReadings is how many readings a window consists of.
 	windowReadings = 60
-	// inARow is how many times in a row hooks must cost too much: a burst is over soon.
-	inARow = 2
+	// inARow is how many times in a row hooks must cost too much: before that, the one budget of the JVM makes traces fewer.
+	inARow = 4
 	// findingsAfter is how long findings are awaited before a miss is reported.
 	findingsAfter = 30 * time.Second
 )

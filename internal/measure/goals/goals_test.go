@@ -87,11 +87,12 @@ func TestTracker(t *testing.T) {
 		}},
 		"hooks that cost too much are removed": {usual, []tick{
 			{state: Met}, {slow: 30, state: Missed, do: "raise"}, {slow: 1, cost: 0.06, state: Missed}, {slow: 1, state: Missed}, {slow: 1, cost: 0.06, state: Missed},
-			{slow: 1, cost: 0.06, state: Missed, do: "lower"}, {slow: 1, cost: 0.06, state: Missed}, {slow: 1, cost: 0.06, state: Missed},
+			{slow: 1, cost: 0.06, state: Missed}, {slow: 1, cost: 0.06, state: Missed}, {slow: 1, cost: 0.06, state: Missed, do: "lower"}, {slow: 1, cost: 0.06, state: Missed}, {slow: 1, cost: 0.06, state: Missed},
 			{fast: 3, state: Recovering}, {fast: 3, state: Met, do: "note"}, {fast: 1, state: Met}, {slow: 30, state: Missed, do: "raise"},
 		}},
 		"also of a program that has not settled": {usual, []tick{
-			{state: Met}, {slow: 30, state: Missed, do: "raise"}, {unsettled: true, cost: 0.06, state: Missed}, {unsettled: true, cost: -1, state: Missed}, {unsettled: true, cost: 0.06, state: Missed, do: "lower"},
+			{state: Met}, {slow: 30, state: Missed, do: "raise"}, {unsettled: true, cost: 0.06, state: Missed}, {unsettled: true, cost: 0.06, state: Missed}, {unsettled: true, cost: -1, state: Missed},
+			{unsettled: true, cost: 0.06, state: Missed}, {unsettled: true, cost: 0.06, state: Missed, do: "lower"},
 		}},
 		"reported when the cause is found": {usual + "  on-miss: {run: a}\n", []tick{
 			{state: Met}, {slow: 30, state: Missed, do: "raise"}, {slow: 1, state: Missed}, {slow: 1, found: true, state: Missed, do: "report"}, {slow: 1, found: true, state: Missed},
@@ -168,8 +169,9 @@ func TestReasons(t *testing.T) {
 	next(0)
 	p.run(20, time.Second)
 	got := next(0)
-	next(0.1)
-	got = append(got, next(0.1)...)
+	for range inARow {
+		got = append(got, next(0.1)...)
+	}
 	p.run(2, time.Millisecond)
 	got = append(got, next(0)...)
 	want := []Step{

@@ -63,14 +63,20 @@ type member struct {
 	isStated bool    // by the user
 	share    *Share  // nil if the governor sees and switches its hooks as spots
 	spent    float64 // of the share, at the last reading
+	timed    float64 // nanoseconds of a timed call before hooks went in; 0 if that is not known
 }
 
 type governorKey struct{}
 
 // Govern keeps the hooks of looks at the JVM within a budget, which is a part of the CPU time of the
-// program, until the returned function is called. A stated budget holds for all looks.
-func Govern(l *session.Look, budget float64, isStated bool) (release func()) {
-	return join(l, &member{budget: budget, isStated: isStated})
+// program, until the returned function is called. A stated budget holds for all looks. At first, timed
+// calls are assumed to cost what the meter says: measuring takes long while code is compiled again.
+func Govern(l *session.Look, m *Meter, budget float64, isStated bool) (release func()) {
+	joining := &member{budget: budget, isStated: isStated}
+	if known := m.Cost(); known != nil && m.flags&arena.Timed != 0 {
+		joining.timed = known.Median
+	}
+	return join(l, joining)
 }
 
 func join(l *session.Look, m *member) (leave func()) {
@@ -359,6 +365,10 @@ func (g *governor) read(ctx context.Context) (spots []spotCost, err error) {
 	if err != nil {
 		return nil, err
 	}
+	timed, err := g.cost(ctx, arena.On|arena.Flat|arena.Timed, 0)
+	if err != nil {
+		return nil, err
+	}
 	calls := make(map[uint32]uint64)
 	for _, use := range g.session.SpotUses() {
 		totals := sum.Methods[use.ID]
@@ -371,21 +381,12 @@ func (g *governor) read(ctx context.Context) (spots []spotCost, err error) {
 			continue
 		}
 		s := spotCost{SpotUse: use, calls: totals.Calls - min(before, totals.Calls)}
-		base := arena.On | use.Setting.Flags&arena.Flat
-		for _, one := range []struct {
-			flags  arena.Flags
-			period uint32
-			into   *float64
-		}{{use.Setting.Flags & costFlags, use.Setting.Period, &s.now}, {base | arena.Sampled, thinPeriod, &s.sampled}, {base, 0, &s.counted}} {
-			if *one.into, err = g.cost(ctx, one.flags, one.period); err != nil {
-				return nil, err
-			}
+		s.counted = min(timed, HotCount)
+		s.sampled = s.counted + timed/thinPeriod
+		if s.now, err = g.cost(ctx, use.Setting.Flags&costFlags, use.Setting.Period); err != nil {
+			return nil, err
 		}
 		if use.Setting.Flags&arena.Traced != 0 {
-			timed, err := g.cost(ctx, arena.On|arena.Flat|arena.Timed, 0)
-			if err != nil {
-				return nil, err
-			}
 			if s.recorded = RecordPart * timed; s.isRoot() {
 				s.now += s.recorded / float64(s.period())
 			} else {
@@ -412,6 +413,17 @@ type callCost struct {
 func (g *governor) cost(ctx context.Context, flags arena.Flags, period uint32) (float64, error) {
 	setting := arena.Probe{Flags: flags, Period: period}
 	known, is := g.costs[setting]
+	if !is && flags&arena.Timed != 0 {
+		g.lock.Lock()
+		for _, m := range g.members {
+			known.nanos = max(known.nanos, m.timed)
+		}
+		g.lock.Unlock()
+		if is = known.nanos > 0; is {
+			known.at = time.Now()
+			g.costs[setting] = known
+		}
+	}
 	if is && time.Since(known.at) < meterEvery {
 		return known.nanos, nil
 	}

@@ -363,7 +363,7 @@ type Applied struct {
 	Probes       []handover.Running  `json:"probes"`
 	Records      []handover.Recorded `json:"records,omitempty"`
 	Goals        []Goal              `json:"goals,omitempty"`
-	HookCost     *HookCourse         `json:"hookCost,omitempty"` // of a set with goals
+	HookShares   *HookCourse         `json:"hookShares,omitempty"` // of a set with goals
 	Threads      int                 `json:"threads"`
 	Kept         int                 `json:"tracesKept"`
 	NotChosen    uint64              `json:"tracesNotChosen"`
