@@ -25,6 +25,10 @@ const (
 	// leastUse is the part of a processor that a program is assumed to use. Hooks in a program that
 	// is almost idle cost a large part of almost nothing.
 	leastUse = 0.25
+	// burstPart is the part of the budget of ten seconds that a burst may use before hooks are thinned, and thinTo the part
+	// of the budget to which they are thinned then: until that moment, they have cost more.
+	burstPart = 0.125
+	thinTo    = 0.8
 	// RecordPart is how many times a hook that writes a record costs what one costs that takes the time.
 	RecordPart = 2
 	// thinPeriod is the period of calls that are still timed after a spot was thinned once. It is the largest period of
@@ -49,10 +53,12 @@ type governor struct {
 	stop    context.CancelFunc // nil while no look has a budget
 
 	// Used by the goroutine only.
-	calls map[uint32]uint64        // at the last reading
-	costs map[arena.Probe]callCost // by setting
+	calls map[uint32]uint64 // at the last reading
 	past  Shares
 	over  int // how many times in a row the budget was exceeded
+
+	timed   float64 // nanoseconds of a timed call in a loop; 0 if that is not known
+	timedAt time.Time
 
 	isReported bool // that the budget cannot be kept
 }
@@ -81,7 +87,7 @@ func Govern(l *session.Look, m *Meter, budget float64, isStated bool) (release f
 
 func join(l *session.Look, m *member) (leave func()) {
 	g := l.Attached(governorKey{}, func() any {
-		return &governor{session: l.Session, members: make(map[*session.Look]*member), costs: make(map[arena.Probe]callCost)}
+		return &governor{session: l.Session, members: make(map[*session.Look]*member)}
 	}).(*governor)
 	g.lock.Lock()
 	defer g.lock.Unlock()
@@ -202,7 +208,7 @@ func ProgramNanos(since cost.Cost) float64 {
 
 // step compares what hooks have cost since the last step with the CPU time of the program.
 func (g *governor) step(ctx context.Context, now time.Time, since cost.Cost) {
-	spots, err := g.read(ctx)
+	spots, err := g.read(ctx, since.Elapsed.Seconds())
 	if err != nil {
 		g.calls = nil // the session is ending, or classes are changed
 		return
@@ -215,9 +221,9 @@ func (g *governor) step(ctx context.Context, now time.Time, since cost.Cost) {
 		spots = slices.DeleteFunc(spots, func(s spotCost) bool { return slices.ContainsFunc(s.Looks, g.isExempt) })
 	}
 	g.lock.Unlock()
-	plan := relieve(foldTraces(spots), shares, budget*program)
+	plan := relieve(foldTraces(spots), shares, thinTo*budget*program)
 	part := min(plan.total/program, 1) // it is computed from what a call costs, and may be too much
-	if recent := g.past.Add(now, since.Elapsed, time.Duration(plan.total), time.Duration(program)); part <= budget || recent <= budget/2 {
+	if recent := g.past.Add(now, since.Elapsed, time.Duration(plan.total), time.Duration(program)); part <= budget || recent <= burstPart*budget {
 		g.over = 0
 		return
 	}
@@ -327,7 +333,7 @@ func (s *spotCost) isRoot() bool {
 	return s.Setting.Flags&(arena.Traced|arena.Root) == arena.Traced|arena.Root
 }
 
-// period returns of how many calls of a root one is traced.
+// period returns of how many calls one is timed, or of a root traced.
 func (s *spotCost) period() uint32 {
 	if s.Setting.Flags&arena.Sampled == 0 {
 		return 1
@@ -360,12 +366,13 @@ func foldTraces(spots []spotCost) []spotCost {
 	return spots
 }
 
-func (g *governor) read(ctx context.Context) (spots []spotCost, err error) {
+// read returns what spots have cost in the last seconds.
+func (g *governor) read(ctx context.Context, seconds float64) (spots []spotCost, err error) {
 	sum, err := g.session.Sum()
 	if err != nil {
 		return nil, err
 	}
-	timed, err := g.cost(ctx, arena.On|arena.Flat|arena.Timed, 0)
+	timing, err := g.timing(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -381,13 +388,16 @@ func (g *governor) read(ctx context.Context) (spots []spotCost, err error) {
 			continue
 		}
 		s := spotCost{SpotUse: use, calls: totals.Calls - min(before, totals.Calls)}
-		s.counted = min(timed, HotCount)
-		s.sampled = s.counted + timed/thinPeriod
-		if s.now, err = g.cost(ctx, use.Setting.Flags&costFlags, use.Setting.Period); err != nil {
-			return nil, err
+		part, rate := 0.0, float64(s.calls)/seconds
+		switch flags := use.Setting.Flags; {
+		case flags&arena.Timed != 0:
+			part = 1
+		case flags&arena.Sampled != 0:
+			part = 1 / float64(s.period())
 		}
+		s.now, s.sampled, s.counted = perCall(timing, rate, part), perCall(timing, rate, 1.0/thinPeriod), perCall(timing, rate, 0)
 		if use.Setting.Flags&arena.Traced != 0 {
-			if s.recorded = RecordPart * timed; s.isRoot() {
+			if s.recorded = RecordPart * timing; s.isRoot() {
 				s.now += s.recorded / float64(s.period())
 			} else {
 				s.now = s.recorded // its calls count only while they are traced
@@ -399,46 +409,36 @@ func (g *governor) read(ctx context.Context) (spots []spotCost, err error) {
 	return spots, nil
 }
 
-// costFlags are the flags that decide what a hook costs.
-const costFlags = arena.On | arena.Flat | arena.Timed | arena.Sampled
-
-// A callCost is what a call of a hook costs, in nanoseconds.
-type callCost struct {
-	nanos float64
-	at    time.Time // when it was measured
+// perCall returns what a call costs, pessimistically, if the method is called rate times a second, a part of its calls is timed,
+// and timing takes some nanoseconds in a loop.
+func perCall(timing, rate, part float64) float64 {
+	return part*(timing*timingFactor+Plain.Cold(rate, 1)) + (1-part)*min(timing, HotCount)*countingFactor
 }
 
-// cost returns what a call of a hook costs, in nanoseconds. It is measured again and again, because at first hooks are not
-// compiled yet; if the JVM is too busy for that, the last measurement counts.
-func (g *governor) cost(ctx context.Context, flags arena.Flags, period uint32) (float64, error) {
-	setting := arena.Probe{Flags: flags, Period: period}
-	known, is := g.costs[setting]
-	if !is && flags&arena.Timed != 0 {
+// timing returns how many nanoseconds timing a call takes in a loop. It is measured again and again, because at first hooks are
+// not compiled yet; if the JVM is too busy for that, the last measurement counts.
+func (g *governor) timing(ctx context.Context) (float64, error) {
+	if g.timed == 0 {
 		g.lock.Lock()
 		for _, m := range g.members {
-			known.nanos = max(known.nanos, m.timed)
+			g.timed, g.timedAt = max(g.timed, m.timed), time.Now()
 		}
 		g.lock.Unlock()
-		if is = known.nanos > 0; is {
-			known.at = time.Now()
-			g.costs[setting] = known
-		}
 	}
-	if is && time.Since(known.at) < meterEvery {
-		return known.nanos, nil
+	if g.timed > 0 && time.Since(g.timedAt) < meterEvery {
+		return g.timed, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, meterLimit)
 	defer cancel()
-	measured, err := g.session.HookCost(ctx, flags, period)
+	measured, err := g.session.HookCost(ctx, arena.On|arena.Flat|arena.Timed|arena.Spreads, 0)
 	switch {
 	case err == nil:
-		known.nanos = measured.Median
-	case !is:
+		g.timed = measured.Median
+	case g.timed == 0:
 		return 0, err
 	}
-	known.at = time.Now()
-	g.costs[setting] = known
-	return known.nanos, nil
+	g.timedAt = time.Now()
+	return g.timed, nil
 }
 
 // A thinning changes what a spot measures.
