@@ -588,7 +588,8 @@ func notify(changes []thinning, share, budget float64) {
 		}
 	}
 	for l, own := range of {
-		first, what := &own[0], ""
+		var what string
+		first := &own[0]
 		switch to := first.to; {
 		case to.Flags == 0:
 			what = fmt.Sprintf("calls of %s are not measured any more, so there are more than the result says", first.Method)
