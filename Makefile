@@ -126,6 +126,7 @@ bench-undisturbed: setup ## whether results describe programs as they run withou
 drill: setup ## whether sonde drill finds the causes of known problems, within a minute and its budget
 	@.ci/setup live
 	$(GO) run ./bench/drill -write
+	$(GO) run ./bench/budget -write
 
 .PHONY: bench-floor
 bench-floor: setup ## how slow H2 becomes if every method has a hook, beside the least that such hooks can do
