@@ -126,6 +126,10 @@ bench-undisturbed: setup ## whether results describe programs as they run withou
 drill: setup ## whether sonde drill finds the causes of known problems, within a minute and its budget
 	@.ci/setup live
 	$(GO) run ./bench/drill -write
+
+.PHONY: bench-budget
+bench-budget: setup ## whether commands keep their budget in a program that calls tiny methods very often
+	@.ci/setup live
 	$(GO) run ./bench/budget -write
 
 .PHONY: bench-floor
