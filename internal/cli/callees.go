@@ -118,8 +118,9 @@ func (c *calleesCommand) run(ctx context.Context) error {
 	case c.found && cause == nil:
 		return fmt.Errorf("nothing is known that was found below %s in these class files: sonde drill searches", strings.Join(c.patterns, ", "))
 	case c.found:
-		c.keepFile("yaml", foundProbes(cause))
-		_, err := c.out.Write(foundProbes(cause))
+		probes := foundProbes(cause)
+		c.keepFile("yaml", probes)
+		_, err := c.out.Write(probes)
 		return err
 	}
 	return c.print(func(out io.Writer) { writeCallees(out, result, c, c.outWidth()) })
