@@ -324,7 +324,7 @@ func (r *drillRun) findEntries(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	packages := r.ownPackages(jvm)
+	packages := own.Of(jvm, r.own)
 	r.screen.say("%s", format.Printable(packages.String()))
 	if err := r.startBestSampling(ctx, r.pid, mostSampling); err != nil {
 		return err

@@ -63,7 +63,7 @@ func (r *drillRun) startTracing(ctx context.Context, jvm *process.JVM, none *ses
 	if r.startBestSampling(ctx, r.pid, r.samplePeriod()) != nil {
 		return false
 	}
-	t := &methodTracing{why: none.Why, own: r.ownPackages(jvm), calls: drill.NewRecorded(set.Match), frequent: map[classfile.MethodRef]bool{}, changed: time.Now()}
+	t := &methodTracing{why: none.Why, own: own.Of(jvm, r.own), calls: drill.NewRecorded(set.Match), frequent: map[classfile.MethodRef]bool{}, changed: time.Now()}
 	t.traced = sampler.Traced{Methods: r.tracedRoots(ctx, set), Threshold: max(r.slowerThan/thresholdPart, leastThreshold)}
 	if len(t.traced.Methods) > 0 {
 		r.screen.say("no hooks can be put in, because %s: the JVM's flight recorder traces calls instead. For that it changes classes, and restores them at the end", format.Printable(none.Why))
@@ -77,14 +77,6 @@ func (r *drillRun) startTracing(ctx context.Context, jvm *process.JVM, none *ses
 	}
 	r.stopSampling(ctx)
 	return false
-}
-
-// ownPackages returns the packages of the program itself.
-func (c *drillCommand) ownPackages(jvm *process.JVM) own.Packages {
-	if len(c.own) > 0 {
-		return own.Given(c.own)
-	}
-	return own.Guess(jvm)
 }
 
 // tracedRoots returns the methods to trace at first: those that are named, and those that samples show if patterns have wildcards.

@@ -26,6 +26,14 @@ const (
 	largestJar  = 16 << 30 // of which only the directory is read
 )
 
+// Of returns the packages that a user has named, or a guess if there are none.
+func Of(j *process.JVM, names []string) Packages {
+	if len(names) > 0 {
+		return Given(names)
+	}
+	return Guess(j)
+}
+
 // Guess guesses which packages are a program's own. It reads the directories of the jars and folders
 // on the class path, and nothing in the JVM itself.
 func Guess(j *process.JVM) Packages {

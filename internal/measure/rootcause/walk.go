@@ -157,9 +157,7 @@ func Run(ctx context.Context, options Options) (*Climb, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.own = own.Given(options.Own); len(options.Own) == 0 {
-		s.own = own.Guess(s.sampler.JVM())
-	}
+	s.own = own.Of(s.sampler.JVM(), options.Own)
 	s.startLook()
 	s.enter(Sampling)
 	return s.leave(ctx, s.run(ctx))
