@@ -145,16 +145,14 @@ func (v *liveSession) enter(ctx context.Context, name string, flags arena.Flags,
 	if err := v.selectTypes(ctx); err != nil {
 		return v.abandon(ctx, err)
 	}
+	v.govern()
 	if v.applied.set != nil {
 		err = unfit(v.apply(ctx, flags))
 	} else {
 		v.installation, err = v.session.Instrument(ctx, session.Wanted{Methods: v.target.set, Flags: flags, Period: period})
 	}
-	if err == nil {
-		v.govern()
-		if v.prepare != nil {
-			err = v.prepare()
-		}
+	if err == nil && v.prepare != nil {
+		err = v.prepare()
 	}
 	v.began = time.Now()
 	if err != nil {

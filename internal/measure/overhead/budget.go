@@ -20,6 +20,9 @@ const (
 	// budgetEvery is how often the cost of hooks is compared with the budget: hooks that cost half of the program's
 	// time are thinned before they have cost a twentieth of ten seconds.
 	budgetEvery = 300 * time.Millisecond
+	// soonEvery is how often that is compared while hooks are new, which is newFor long: nobody knows yet what they cost.
+	soonEvery = 100 * time.Millisecond
+	newFor    = 3 * time.Second
 	// inARow is how many comparisons in a row must exceed the budget: a burst is over soon.
 	inARow = 2
 	// leastUse is the part of a processor that a program is assumed to use. Hooks in a program that
@@ -54,6 +57,8 @@ type governor struct {
 
 	// Used by the goroutine only.
 	calls map[uint32]uint64 // at the last reading
+	known map[uint32]bool   // hooks that were on then
+	newAt time.Time         // when there were others for the last time
 	past  Shares
 	over  int // how many times in a row the budget was exceeded
 
@@ -182,16 +187,19 @@ func (s *Share) Allowance(budget float64) float64 {
 }
 
 func (g *governor) run(ctx context.Context) {
-	ticker := time.NewTicker(budgetEvery)
-	defer ticker.Stop()
 	before, err := g.session.Read()
+	_, _ = g.read(ctx, 0) // hooks that exist do not cost now what they have cost so far
 	for {
+		every := budgetEvery
+		if time.Since(g.newAt) < newFor {
+			every = soonEvery
+		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-g.session.Done():
 			return
-		case <-ticker.C:
+		case <-time.After(every):
 		}
 		now, reading := g.session.Read()
 		if err == nil && reading == nil {
@@ -210,8 +218,7 @@ func ProgramNanos(since cost.Cost) float64 {
 func (g *governor) step(ctx context.Context, now time.Time, since cost.Cost) {
 	spots, err := g.read(ctx, since.Elapsed.Seconds())
 	if err != nil {
-		g.calls = nil // the session is ending, or classes are changed
-		return
+		return // the session is ending
 	}
 	program := ProgramNanos(since)
 	g.lock.Lock()
@@ -223,11 +230,12 @@ func (g *governor) step(ctx context.Context, now time.Time, since cost.Cost) {
 	g.lock.Unlock()
 	plan := relieve(foldTraces(spots), shares, thinTo*budget*program)
 	part := min(plan.total/program, 1) // it is computed from what a call costs, and may be too much
-	if recent := g.past.Add(now, since.Elapsed, time.Duration(plan.total), time.Duration(program)); part <= budget || recent <= burstPart*budget {
+	recent := g.past.Add(now, since.Elapsed, time.Duration(plan.total), time.Duration(program))
+	if part <= budget {
 		g.over = 0
 		return
 	}
-	if g.over++; g.over < inARow {
+	if g.over++; g.over < inARow || recent <= burstPart*budget {
 		return
 	}
 	if len(plan.spots)+len(plan.shares) == 0 {
@@ -372,22 +380,27 @@ func (g *governor) read(ctx context.Context, seconds float64) (spots []spotCost,
 	if err != nil {
 		return nil, err
 	}
+	calls, known := make(map[uint32]uint64), make(map[uint32]bool)
+	for id, totals := range sum.Methods {
+		calls[id] = totals.Calls
+	}
+	uses := g.session.SpotUses()
+	for _, use := range uses {
+		if known[use.ID] = true; !g.known[use.ID] {
+			g.newAt = time.Now()
+		}
+	}
+	before := g.calls
+	g.calls, g.known = calls, known
+	if before == nil || len(uses) == 0 {
+		return nil, nil
+	}
 	timing, err := g.timing(ctx)
 	if err != nil {
 		return nil, err
 	}
-	calls := make(map[uint32]uint64)
-	for _, use := range g.session.SpotUses() {
-		totals := sum.Methods[use.ID]
-		if totals == nil {
-			continue
-		}
-		calls[use.ID] = totals.Calls
-		before, isKnown := g.calls[use.ID]
-		if !isKnown {
-			continue
-		}
-		s := spotCost{SpotUse: use, calls: totals.Calls - min(before, totals.Calls)}
+	for _, use := range uses {
+		s := spotCost{SpotUse: use, calls: calls[use.ID] - min(before[use.ID], calls[use.ID])}
 		part, rate := 0.0, float64(s.calls)/seconds
 		switch flags := use.Setting.Flags; {
 		case flags&arena.Timed != 0:
@@ -405,7 +418,6 @@ func (g *governor) read(ctx context.Context, seconds float64) (spots []spotCost,
 		}
 		spots = append(spots, s)
 	}
-	g.calls = calls
 	return spots, nil
 }
 
