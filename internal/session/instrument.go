@@ -138,10 +138,6 @@ type Change struct {
 // update makes the change that the looks together want.
 func (s *Session) update(ctx context.Context, change Change) (*Installation, error) {
 	installation := &Installation{}
-	s.step = "weaving classes"
-	if add := change.Add; len(add.Hooks)+len(add.Sites)+len(add.Spots) == 0 {
-		s.step = "restoring classes"
-	}
 	if len(change.Remove.Hooks)+len(change.Remove.Sites)+len(change.Remove.Spots) > 0 || change.Remove.Reflection {
 		s.removeTargets(change.Remove)
 		if err := s.switchOn(ctx); err != nil {

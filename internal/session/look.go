@@ -133,6 +133,10 @@ func (l *Look) Update(ctx context.Context, change Change) (*Installation, error)
 	}
 	before, after := l.freshIDs(change.Add)
 	l.rebase(before)
+	l.step = "weaving classes"
+	if add := change.Add; len(add.Hooks)+len(add.Sites)+len(add.Spots) == 0 {
+		l.step = "restoring classes"
+	}
 	merged, others, own := l.merge(change)
 	l.freeze(others)
 	installation, err := l.Session.update(ctx, merged)

@@ -189,8 +189,12 @@ type client struct {
 	stderr strings.Builder
 }
 
-// patience bounds every command and every wait. Nothing depends on it but how soon a hang is noticed.
-const patience = 3 * time.Minute
+// patience bounds every wait, and how long a command says nothing, and longest bounds a command: an exact profile changes
+// thousands of classes, each of which OpenTelemetry's agent transforms, too. Nothing depends on them but how soon a hang is noticed.
+const (
+	patience = 3 * time.Minute
+	longest  = 15 * time.Minute
+)
 
 // begin starts a command of a user, with its service or without one.
 func (l *life) begin(uid int, hasService bool, wrap []string, args ...string) *client {
@@ -238,19 +242,28 @@ func (c *client) said() string {
 	return c.stderr.String()
 }
 
-// wait waits until a command has ended, or at least is ready.
+// wait waits until a command has ended, or at least is ready. A command that takes long must say how far it is.
 func (l *life) wait(c *client, ready <-chan struct{}) {
 	l.t.Helper()
-	select {
-	case <-c.over:
-	case <-ready:
-	case <-time.After(patience):
-		_ = c.Process.Signal(syscall.SIGQUIT) // a Go program then prints what it does
-		time.Sleep(time.Second)
-		_ = c.Process.Kill()
-		<-c.over
-		l.fail("sonde %v does not end\n%s", c.words, c.said())
+	for before, end := "", time.Now().Add(longest); ; {
+		select {
+		case <-c.over:
+			return
+		case <-ready:
+			return
+		case <-time.After(patience):
+		}
+		said := c.said()
+		if said == before || time.Now().After(end) {
+			break
+		}
+		before = said
 	}
+	_ = c.Process.Signal(syscall.SIGQUIT) // a Go program then prints what it does
+	time.Sleep(time.Second)
+	_ = c.Process.Kill()
+	<-c.over
+	l.fail("sonde %v does not end\n%s", c.words, c.said())
 }
 
 // refusal returns why a command has failed, "" if it has not. A failure must have one line with the reason.
