@@ -424,7 +424,7 @@ func (g *governor) read(ctx context.Context, seconds float64) (spots []spotCost,
 // perCall returns what a call costs, pessimistically, if the method is called rate times a second, a part of its calls is timed,
 // and timing takes some nanoseconds in a loop.
 func perCall(timing, rate, part float64) float64 {
-	return part*(timing*timingFactor+Plain.Cold(rate, 1)) + (1-part)*min(timing, HotCount)*countingFactor
+	return part*(timing*timingFactor+Plain.Cold(rate, 1)) + (1-part)*min(timing, HotCount)*crowdedFactor
 }
 
 // timing returns how many nanoseconds timing a call takes in a loop. It is measured again and again, because at first hooks are
