@@ -129,3 +129,83 @@ func TestTraceJoinsOpenTelemetry(t *testing.T) {
 		}
 	}
 }
+
+// A sentJSON is what is looked at of a transaction that sends requests.
+type sentJSON struct {
+	TraceID string
+	Root    sentCallJSON
+}
+
+type sentCallJSON struct {
+	Method, Category, SpanID string
+	Children                 []sentCallJSON
+}
+
+// sent returns the spans of the outgoing calls.
+func (c *sentCallJSON) sent() (spans []string) {
+	if c.SpanID != "" {
+		spans = append(spans, c.SpanID)
+	}
+	for i := range c.Children {
+		spans = append(spans, c.Children[i].sent()...)
+	}
+	return spans
+}
+
+// TestTracePropagates: transactions of two programs belong to one trace, and that of the second is below the call that the
+// first has made. Requests with a header of their own, and those outside of transactions, stay as they are.
+func TestTracePropagates(t *testing.T) {
+	t.Parallel()
+	for _, jdk := range jvmtest.JDKs(t) {
+		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
+			t.Parallel()
+			server := startJoined(t, jdk)
+			url := "http://localhost:" + server.request("port", "") + "/seen"
+			classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{"testdata/joined/Caller.java"}})
+			caller := &monitoredProgram{t, jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: []string{"-cp", classes, "joined.Caller"}})}
+			for _, way := range []string{"client", "connection"} { // their classes are loaded
+				caller.request("order-"+way, url+" none")
+			}
+			const own = "00-" + joinedTrace + "-" + joinedSpan + "-01"
+			front := startSonde(t, "trace", strconv.Itoa(caller.PID), "joined.Caller$Front.order", "--json", "--propagate", "--limit", "3")
+			back := startSonde(t, "trace", strconv.Itoa(server.PID), "joined.Joined$Shop.order", "--json", "--limit", "7")
+			var heard []string
+			for _, line := range []string{"order-client", "order-connection", "client"} {
+				heard = append(heard, strings.Fields(caller.request(line, url+" none"))...)
+			}
+			if kept := caller.request("order-client", url+" "+own); kept != "["+own+"] ["+own+"]" {
+				t.Errorf("the server has seen %s instead of the header of the request", kept)
+			}
+			if kept := caller.request("connection", url+" "+own); kept != "["+own+"]" {
+				t.Errorf("the server has seen %s instead of the header of the request", kept)
+			}
+			for _, s := range []*runningSonde{front, back} {
+				if code := s.end(t); code != exitOK {
+					t.Fatalf("exit code %d: %s", code, s.stderr.String())
+				}
+			}
+			fronts, backs := strings.Split(front.out.String(), "\n"), strings.Split(back.out.String(), "\n")
+			for i := range 2 {
+				tx := parse[sentJSON](t, fronts[i])
+				spans := tx.Root.sent()
+				if len(spans) != 2 || spans[0] == spans[1] {
+					t.Fatalf("transaction %d has sent %q: %s", i+1, spans, fronts[i])
+				}
+				for j, span := range spans {
+					if want := "[00-" + tx.TraceID + "-" + span + "-01]"; heard[2*i+j] != want {
+						t.Errorf("the server has seen %s, and Sonde says %s", heard[2*i+j], want)
+					}
+					if got := parse[joinedJSON](t, backs[2*i+j]); got.TraceID != tx.TraceID || got.ParentSpanID != span {
+						t.Errorf("transaction %d of the server: %+v, want one of trace %s below %s", 2*i+j+1, got, tx.TraceID, span)
+					}
+				}
+			}
+			if heard[4] != "null" {
+				t.Errorf("a request outside of transactions has the header %s", heard[4])
+			}
+			if tx := parse[sentJSON](t, fronts[2]); len(tx.Root.sent()) != 0 {
+				t.Errorf("requests with a header of their own have spans: %s", fronts[2])
+			}
+		})
+	}
+}

@@ -50,6 +50,7 @@ type traceCommand struct {
 	allow      []string
 	own        []string
 	join       bool
+	propagate  bool
 	outgoing   []string
 	limit      int
 	sample     uint32
@@ -81,6 +82,7 @@ func newTrace(s streams) *cobra.Command {
 	flags.StringArrayVar(&c.captures, "capture", nil, "`EXPR` whose value is recorded, such as '$1.id' or '$return'; may be repeated")
 	flags.StringArrayVar(&c.allow, "allow", nil, "`NAME` that is shown although it sounds like a secret; may be repeated")
 	flags.StringSliceVar(&c.own, "own", nil, "package of the program itself, whose methods are traced first; may be repeated (default: guessed from main class and class path)")
+	flags.BoolVar(&c.propagate, "propagate", false, "write traceparent headers on the HTTP requests of traced transactions, so that the programs that they call join their traces: changes what the program sends")
 	flags.BoolVar(&c.join, "join", true, "take over the ids of traces of others: from traceparent headers, and from an OpenTelemetry agent in the JVM")
 	flags.StringSliceVar(&c.outgoing, "outgoing", usualOutgoing, "trace outgoing calls of these `CATEGORIES` at any depth, with their statement, host or destination; none for no category")
 	flags.Var(number(&c.limit, 20, 1, mostTransactions), "limit", "end when `N` transactions are kept")
@@ -191,6 +193,13 @@ func (c *traceCommand) want() (*probeset.Set, error) {
 			return nil, err
 		}
 		set.Tags = append(set.Tags, ids...)
+	}
+	if c.propagate {
+		tags, err := categories.Propagation()
+		if err != nil {
+			return nil, err
+		}
+		set.Tags = append(set.Tags, tags...)
 	}
 	if err := set.Check(); err != nil {
 		return nil, &usageError{err}

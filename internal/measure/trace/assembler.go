@@ -2,6 +2,7 @@ package trace
 
 import (
 	"cmp"
+	"encoding/hex"
 	"maps"
 	"math"
 	"slices"
@@ -242,7 +243,7 @@ func (a *Assembler) Complete(transactions []*Transaction) {
 
 // deliver creates the transaction of a state. The state remains for late parts.
 func (a *Assembler) deliver(s *state) {
-	t := &Transaction{ID: s.id, Parent: s.parent, Root: s.root, Begin: a.options.Clock.At(s.root.start), Lost: s.lost}
+	t := &Transaction{ID: s.id, Parent: s.parent, Told: s.told, Root: s.root, Begin: a.options.Clock.At(s.root.start), Lost: s.lost}
 	t.Parts, s.parts = s.parts, nil
 	a.release(s)
 	t.nest()
@@ -306,6 +307,7 @@ func (a *Assembler) joinLate(s *state, isEnd bool) {
 type state struct {
 	id        uint64
 	parent    Parent
+	told      [16]byte // the trace that calls have told the programs that they call
 	lanes     []*lane
 	root      *Call
 	parts     []*Call // outermost calls of other threads, not yet in delivered
@@ -367,11 +369,25 @@ func (l *lane) takeValues(depth uint32) []Value {
 	return taken
 }
 
+// readSpan reads, of the values of a call, the ids that it has told the program that it calls.
+func (s *state) readSpan(c *Call) {
+	c.Values = slices.DeleteFunc(c.Values, func(v Value) bool {
+		if v.Index != arena.SpanValue {
+			return false
+		}
+		if told, err := ParseParent(v.raw); err == nil && told.Span != [8]byte{} {
+			s.told, c.SpanID = told.Trace, hex.EncodeToString(told.Span[:])
+		}
+		return true
+	})
+}
+
 // add adds the record of a call, and reports whether there was room for it.
 func (s *state) add(ring uint32, r arena.Record, most int) bool {
 	l := s.laneOf(ring)
 	c := newCall(ring, r)
 	c.Values = l.takeValues(r.Depth)
+	s.readSpan(c)
 	isOuter := r.Root || r.Handed
 	s.size += 1 - l.adopt(c, isOuter)
 	if isOuter {

@@ -81,6 +81,9 @@ func ID(t Target, tx *Transaction) [16]byte {
 	if tx.Parent.Trace != [16]byte{} {
 		return tx.Parent.Trace
 	}
+	if tx.Told != [16]byte{} {
+		return tx.Told
+	}
 	return OwnID(t, tx)
 }
 
@@ -140,6 +143,7 @@ func parseID(id []byte, text string) error {
 type Transaction struct {
 	ID     uint64
 	Parent Parent
+	Told   [16]byte // the ID of its trace, if the programs that it has called know it; zero otherwise
 	Root   *Call
 	// Parts are the outermost calls of tasks on other threads, by start time. They may end after the
 	// root.
@@ -160,6 +164,7 @@ type Call struct {
 	Probe      string `json:"probe,omitempty"`
 	Category   string `json:"category,omitempty"` // of a call that goes out of the program: db, web, messaging
 	Target     string `json:"target,omitempty"`   // of such a call: the statement, host or destination
+	SpanID     string `json:"spanId,omitempty"`   // of such a call: its name for the program that it calls
 	Thread
 	Depth int `json:"-"`
 

@@ -48,6 +48,9 @@ type spans struct {
 // of the root, because it is unknown which call handed them over.
 func (s *spans) add(c *trace.Call, parent []byte) []byte {
 	id := trace.SpanID(s.id, len(s.made))
+	if told, err := hex.DecodeString(c.SpanID); err == nil && len(told) == len(id) {
+		id = [8]byte(told)
+	}
 	begin := s.t.Begin.Add(c.Start)
 	span := &tracepb.Span{
 		TraceId: s.trace[:], SpanId: id[:], ParentSpanId: parent, Name: valid(c.Name()), Kind: tracepb.Span_SPAN_KIND_INTERNAL,

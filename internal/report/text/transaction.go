@@ -107,8 +107,8 @@ func (d *drawing) heading(number int) {
 	l.add(dim, format.Cut("  "+ThreadName(root.Thread)+"  "+d.t.Begin.Format("15:04:05.000"), max(0, d.Width-l.width)))
 	d.write(l)
 	about := Tags(d.t.Tags)
-	if d.t.Parent.Trace != [16]byte{} {
-		about = fmt.Sprintf("trace %x  %s", d.t.Parent.Trace, about)
+	if id := cmp.Or(d.t.Parent.Trace, d.t.Told); id != [16]byte{} {
+		about = fmt.Sprintf("trace %x  %s", id, about)
 	}
 	if about != "" {
 		d.styled(green, format.Cut("    "+strings.TrimSpace(about), d.Width))

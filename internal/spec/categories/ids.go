@@ -1,7 +1,7 @@
 package categories
 
 import (
-	_ "embed" // of the ids
+	_ "embed" // of the rules
 	"slices"
 
 	"github.com/sonde-jvm/sonde/internal/spec/expr"
@@ -9,8 +9,25 @@ import (
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 )
 
-//go:embed ids.yaml
-var ids []byte
+var (
+	//go:embed ids.yaml
+	ids []byte
+	//go:embed propagate.yaml
+	propagate []byte
+)
+
+// Propagation returns tags without a value, whose hooks write the traceparent of the running traced call on the requests
+// that it sends. Where there is no such thing they have no effect.
+func Propagation() ([]probeset.Tag, error) {
+	set, err := probeset.ParseOwn(propagate, "propagate.yaml")
+	if err != nil {
+		return nil, err
+	}
+	for i := range set.Tags {
+		set.Tags[i].Optional = true
+	}
+	return set.Tags, nil
+}
 
 // OpenTelemetry's Java agent brings its own copy of the API, which every class of the program can use. The current span
 // is that of the context of the calling thread.

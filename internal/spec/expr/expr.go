@@ -16,7 +16,8 @@
 //	constant   = 12 | 7L | 0x1f | 2.5 | 5ms | 'c' | "text" | true | false | null | CONSTANT .
 //
 // In Sonde's own rules ([ParseOwn]), a path may also begin with a static call, $(a.b.C).name(), and calls may
-// have a string as their argument.
+// have a string as their argument. A call name("text", $parent) at the end of a path hands over the name of the running
+// traced call, unless there is none; name("text", $parent unless path) does so unless the boolean at the end of a path is true.
 package expr
 
 import (
@@ -221,7 +222,10 @@ type (
 		Class string   // as written, with dots; empty in other steps
 		Call  bool     // with ()
 		Arg   *Literal // of a call, a string; nil without one
-		Index *Literal // of an element; otherwise nil
+		Hands bool     // the call has the name of the running traced call as its second argument
+		// Unless is the value, a boolean, that keeps such a call from being made; nil without one.
+		Unless *Path
+		Index  *Literal // of an element; otherwise nil
 	}
 )
 
@@ -305,7 +309,14 @@ func (n *Path) String() string {
 		case s.Class != "":
 			b.WriteString(".(" + s.Class + ")")
 		case s.Arg != nil:
-			b.WriteString("." + s.Name + "(" + s.Arg.String() + ")")
+			b.WriteString("." + s.Name + "(" + s.Arg.String())
+			if s.Hands {
+				b.WriteString(", $" + parentName)
+			}
+			if s.Unless != nil {
+				b.WriteString(" " + unlessWord + " " + s.Unless.String())
+			}
+			b.WriteByte(')')
 		case s.Call:
 			b.WriteString("." + s.Name + "()")
 		default:

@@ -298,6 +298,7 @@ func (p *parser) member() Step {
 	if s.Call = p.accept("("); s.Call {
 		if p.isOwn && p.tok.kind == tokString {
 			s.Arg = p.literal()
+			p.handedOver(&s)
 		}
 		s.End = p.tok.End
 		if !p.accept(")") {
@@ -305,6 +306,28 @@ func (p *parser) member() Step {
 		}
 	}
 	return s
+}
+
+// The words of a call that hands over the name of the running traced call.
+const (
+	parentName = "parent"
+	unlessWord = "unless"
+)
+
+func (p *parser) handedOver(s *Step) {
+	if !p.accept(",") {
+		return
+	}
+	named, is := p.path().(*Path)
+	if s.Hands = is && named.Root == parentName && len(named.Steps) == 0; !s.Hands {
+		p.fail(p.tok.Span, "the second argument of a call can only be $"+parentName, "")
+	}
+	if p.tok.kind == tokWord && p.tok.text == unlessWord {
+		p.advance()
+		if s.Unless, is = p.path().(*Path); !is {
+			p.fail(p.tok.Span, "a value is expected after "+unlessWord, "")
+		}
+	}
 }
 
 func (p *parser) element() Step {

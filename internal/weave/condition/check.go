@@ -136,8 +136,9 @@ type Scope struct {
 }
 
 // TagCall names the static method, from int to String, that returns the value of a
-// tag, or null. It must be pure, and visible to every class.
-type TagCall struct{ Class, Method string }
+// tag, or null. It must be pure, and visible to every class. Parent names the one that returns
+// the name of the running traced call, or null.
+type TagCall struct{ Class, Method, Parent string }
 
 // Depends lists what a check relied on. When one of Classes is redefined, or a subtype of one
 // of Open is loaded, the condition must be checked again: the methods it calls may no longer

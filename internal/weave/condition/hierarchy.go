@@ -125,7 +125,7 @@ func (k *checker) method(c *Class, name, desc string) (found *member, missing st
 			return false
 		}
 		if desc != "" {
-			return d == desc
+			return strings.HasPrefix(d, desc)
 		}
 		return strings.HasPrefix(d, "()") && !access.Has(classfile.AccBridge)
 	}

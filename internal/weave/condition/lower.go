@@ -447,6 +447,10 @@ func (e *emitter) value(v *value, absent label) {
 		e.pushInt(v.n)
 		e.use(ref{opcode.Invokestatic, e.tagCall.Class, e.tagCall.Method, "(I)" + stringDesc})
 	case fromField, fromCall, fromUnboxed:
+		if v.hands {
+			e.scope(func() { e.handOver(v, absent) })
+			return
+		}
 		e.present(v.base, absent)
 		if v.asked {
 			e.pushText(v.text)
@@ -469,6 +473,31 @@ func (e *emitter) value(v *value, absent label) {
 	case fromNarrow:
 		e.scope(func() { e.narrow(v, absent) })
 	}
+}
+
+// handOver calls a method with a text and the name of the running traced call, which is made now, and pushes null.
+func (e *emitter) handOver(v *value, absent label) {
+	object := e.held(v.base, absent)
+	if v.unless != nil {
+		e.present(v.unless, absent)
+		e.jump(opcode.Ifne, absent)
+	}
+	e.use(ref{opcode.Invokestatic, e.tagCall.Class, e.tagCall.Parent, "()" + stringDesc})
+	parent := e.store(stringDesc)
+	e.load(stringDesc, parent)
+	e.jump(opcode.Ifnull, absent)
+	e.load(v.base.typ.desc, object)
+	e.pushText(v.text)
+	e.load(stringDesc, parent)
+	e.use(v.ref)
+	switch v.ref.desc[strings.IndexByte(v.ref.desc, ')')+1] {
+	case 'V':
+	case 'J', 'D':
+		e.op(opcode.Pop2)
+	default:
+		e.op(opcode.Pop)
+	}
+	e.op(opcode.AconstNull)
 }
 
 // element reads an element of an array, or jumps if the array is too short.

@@ -197,11 +197,7 @@ func (k *checker) memberOf(v *value, c *Class, s *expr.Step) *value {
 	}
 	kind, remedy := expr.Inaccessible, ""
 	for _, name := range getterNames(s) {
-		desc := ""
-		if s.Arg != nil {
-			desc = "(" + stringDesc + ")" + stringDesc
-		}
-		m, lacks := k.method(c, name, desc)
+		m, lacks := k.called(c, name, s)
 		if missing == "" {
 			missing = lacks
 		}
@@ -212,6 +208,9 @@ func (k *checker) memberOf(v *value, c *Class, s *expr.Step) *value {
 		if r == nil {
 			if s.Arg != nil {
 				got.text, got.asked = s.Arg.Text, true
+			}
+			if s.Hands {
+				return k.handing(got, s)
 			}
 			return got
 		}
@@ -237,6 +236,34 @@ func (k *checker) memberOf(v *value, c *Class, s *expr.Step) *value {
 		what = "method without arguments"
 	}
 	panic(k.fail(expr.Unknown, s.Span, k.suggest(c), "%s has no %s %s", descriptor.ExternalName(c.Name()), what, s.Name))
+}
+
+// called returns the method with a name that fits the arguments of a step.
+func (k *checker) called(c *Class, name string, s *expr.Step) (m *member, lacks string) {
+	if s.Arg == nil {
+		return k.method(c, name, "")
+	}
+	if !s.Hands {
+		return k.method(c, name, "("+stringDesc+")")
+	}
+	for _, second := range []string{stringDesc, objectDesc} {
+		if m, lacks = k.method(c, name, "("+stringDesc+second+")"); m != nil {
+			break
+		}
+	}
+	return m, lacks
+}
+
+// handing makes a call hand over the name of the running traced call. Its value is always null.
+func (k *checker) handing(call *value, s *expr.Step) *value {
+	call.typ, call.hands = typ{desc: stringDesc}, true
+	if s.Unless != nil {
+		call.unless = k.path(s.Unless)
+		if call.unless.typ.desc != "Z" {
+			panic(k.fail(expr.Mistyped, s.Unless.Span, "", "%s is not a boolean", s.Unless))
+		}
+	}
+	return call
 }
 
 // getterNames returns the names of methods that a step may mean.

@@ -35,6 +35,9 @@ type value struct {
 	asked bool // the call has text as its argument
 	open  bool // the static method is one of an interface
 	hard  bool // a value of another class makes the condition undecided; else it counts as null
+
+	hands  bool   // the call has the name of the running traced call as its second argument, and is not made if there is none
+	unless *value // keeps such a call from being made if it is true; may be nil
 }
 
 // ref is the operand of a getfield or an invocation. The class is always the static type of

@@ -476,7 +476,7 @@ func (p *Plan) scope(m universe.Method, at condition.Moment, mayCall []*pattern.
 		MayCall: func(m classfile.MethodRef) bool {
 			return slices.ContainsFunc(mayCall, func(may *pattern.Pattern) bool { return may.Match(m) })
 		},
-		Tags: p.Numbers, TagCall: condition.TagCall{Class: p.classes.tags, Method: "tagged"},
+		Tags: p.Numbers, TagCall: condition.TagCall{Class: p.classes.tags, Method: "tagged", Parent: "parent"},
 	}
 }
 

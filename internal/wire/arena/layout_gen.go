@@ -96,6 +96,7 @@ const (
 	layoutValueFailed      = 0x2 // an exception came instead of it
 	layoutValueNull        = 0x4
 	layoutValueTrace       = 0x40  // of an index: the trace of others that a transaction belongs to
+	layoutValueSpan        = 0x41  // of an index: the trace and the span that a call has told the program that it calls
 	layoutValueAtExit      = 0x80  // of an index
 	layoutValueThrew       = 0x100 // of an index as hooks hand it over: there is no value, but an exception
 	layoutMostUnits        = 0x100 // UTF-16 code units of a value

@@ -120,7 +120,7 @@ var codecs = map[Kind]codec{
 	KindProbes: codecOf[[]uint64](), KindSwitch: codecOf[[]uint64](), KindWatch: codecOf[view](), KindWatches: codecOf[Watches](), KindFollow: codecOf[bool](), KindRestore: codecOf[nothing](),
 	KindRestored: codecOf[Restored](), KindRestoring: codecOf[Restoring](), KindBye: codecOf[nothing](), KindThreads: codecOf[nothing](),
 	KindNamed: codecOf[[]Thread](), KindCalibrate: codecOf[Calibration](), KindCalibrated: codecOf[[]Run](),
-	KindTransform: codecOf[Transform](), KindWoven: codecOf[Woven](), KindNotice: codecOf[string](),
+	KindTransform: codecOf[Transform](), KindWoven: codecOf[Woven](), KindNotice: codecOf[string](), KindLeaves: codecOf[string](),
 }
 
 // samples are bodies with something in every field.
@@ -136,7 +136,7 @@ var samples = map[Kind]any{
 	KindWatch:   view{[]Filter{{"com.", "Service"}, {"", ""}}, []string{"com.sun."}}, KindFollow: true, KindRestore: nothing{},
 	KindRestored: Restored{5, 6, true, []string{"a remark", ""}}, KindRestoring: Restoring{3, 7}, KindBye: nothing{}, KindThreads: nothing{},
 	KindNamed: []Thread{{1, "main"}, {1 << 40, "ü"}}, KindCalibrate: Calibration{100, 3, BodyIndependent, 5}, KindCalibrated: []Run{{1, 2, 3, 4}},
-	KindTransform: Transform{0, 3, "a/B", []byte{1, 2, 3}}, KindWoven: Woven{[]byte{4}, []byte{}}, KindNotice: "late",
+	KindTransform: Transform{0, 3, "a/B", []byte{1, 2, 3}}, KindWoven: Woven{[]byte{4}, []byte{}}, KindNotice: "late", KindLeaves: "it has heard nothing",
 }
 
 func TestEveryKindHasABody(t *testing.T) {

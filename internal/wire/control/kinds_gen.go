@@ -35,6 +35,7 @@ const (
 	KindTransform  Kind = 40 // weave this class
 	KindWoven      Kind = 41 // the class, woven
 	KindNotice     Kind = 42 // something a user should read
+	KindLeaves     Kind = 43 // why it ends by itself
 )
 
 var kinds = [256]kindInfo{
@@ -69,4 +70,5 @@ var kinds = [256]kindInfo{
 	KindTransform:  {name: "TRANSFORM", from: fromAgent},
 	KindWoven:      {name: "WOVEN", from: fromSonde},
 	KindNotice:     {name: "NOTICE", from: fromAgent},
+	KindLeaves:     {name: "LEAVES", from: fromAgent},
 }

@@ -75,6 +75,7 @@ type Peer struct {
 	out      chan []byte
 	greeted  atomic.Bool // the agent has answered and can no longer refuse
 	leaving  atomic.Bool // the agent was asked to exit and may hang up
+	lastWord string      // why the agent leaves by itself; used by the reader only
 
 	ctx  context.Context // ends with the conversation
 	end  context.CancelCauseFunc
@@ -154,6 +155,9 @@ func (p *Peer) explain(err error) error {
 	case p.leaving.Load():
 		return ErrClosed
 	case errors.Is(err, io.EOF):
+		if p.lastWord != "" {
+			return fmt.Errorf("%w: %s", ErrHungUp, p.lastWord)
+		}
 		return ErrHungUp
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return ErrSilent
@@ -183,6 +187,10 @@ func (p *Peer) take(f frame) error {
 		if err == nil {
 			p.notices.add(text)
 		}
+		return err
+	case KindLeaves:
+		var err error
+		p.lastWord, err = decode[string](f)
 		return err
 	case KindTransform:
 		return p.weave(f)

@@ -13,7 +13,7 @@ import java.util.concurrent.Executors;
 
 /**
  * A web server and its client. A line has a path and the header traceparent, or none. The answer has the trace that
- * OpenTelemetry's agent says it is, or none.
+ * OpenTelemetry's agent says it is, or none; that to /seen has the header. The line "port" asks for the port of the server.
  */
 public final class Joined {
     private static final String API = "io.opentelemetry.javaagent.shaded.io.opentelemetry.api.trace.";
@@ -64,10 +64,22 @@ public final class Joined {
                 throw new IOException(e);
             }
         });
+        server.createContext("/seen", exchange -> {
+            try {
+                shop.order();
+                answer(exchange, String.valueOf(exchange.getRequestHeaders().get("traceparent")));
+            } catch (Exception e) {
+                throw new IOException(e);
+            }
+        });
         server.start();
         System.out.println("ready");
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
         for (String line = in.readLine(); line != null; line = in.readLine()) {
+            if (line.startsWith("port")) {
+                System.out.println("answered " + server.getAddress().getPort());
+                continue;
+            }
             String[] words = line.split(" ");
             URL url = new URL("http://localhost:" + server.getAddress().getPort() + words[0]);
             HttpURLConnection connection = (HttpURLConnection) url.openConnection();

@@ -78,6 +78,7 @@ public final class SondeHooksControl {
         SondeHooksRing.prepare();
         SondeHooksTransaction.prepare();
         SondeHooksTrace.prepare();
+        SondeHooksParent.prepare();
         SondeHooksWatches.prepare();
         mapping = arena;
         SondeHooks.epoch = epoch; // first, since places are made with it

@@ -120,6 +120,11 @@ public final class SondeHooksTags {
         return SondeHooksTexts.trace(text);
     }
 
+    /** The W3C traceparent of a request that the calling thread is about to send; null if it is in no transaction. */
+    public static String parent() {
+        return SondeHooksParent.next();
+    }
+
     /** Remembers the value of a tag for the methods of an object. */
     @DontInline
     public static void keep(Object object, String value) {

@@ -96,6 +96,7 @@ public final class Layout {
     public static final int VALUE_FAILED = 0x2;
     public static final int VALUE_NULL = 0x4;
     public static final int VALUE_TRACE = 0x40;
+    public static final int VALUE_SPAN = 0x41;
     public static final int VALUE_AT_EXIT = 0x80;
     public static final int VALUE_THREW = 0x100;
     public static final int MOST_UNITS = 0x100;

@@ -97,5 +97,8 @@ final class Kind {
     /** From the agent: something a user should read. */
     static final int NOTICE = 42;
 
+    /** From the agent: why it ends by itself. */
+    static final int LEAVES = 43;
+
     private Kind() {}
 }

@@ -11,6 +11,7 @@ final class Lease {
     private long looked = renewed;
     private volatile long nanos = TO_MEET_MILLIS * 1000000;
     private volatile boolean ended;
+    private volatile String why;
 
     synchronized void renew() {
         renewed = System.nanoTime();
@@ -29,6 +30,19 @@ final class Lease {
         ended = true;
     }
 
+    /** Ends it, and remembers why, unless it has ended. */
+    synchronized void end(String reason) {
+        if (!ended) {
+            why = reason;
+            ended = true;
+        }
+    }
+
+    /** Why it ended, for Sonde; null if it does not matter, or Sonde knows. */
+    String why() {
+        return why;
+    }
+
     /**
      * An expired lease stays expired: a late frame does not renew it. If nobody has looked for a while, the machine
      * stood still, and Sonde with it: that time does not count.
@@ -37,8 +51,8 @@ final class Lease {
         long now = System.nanoTime();
         renewed += Math.max(0, Math.min(now - looked - LOOK_NANOS, now - renewed));
         looked = now;
-        if (!ended && now - renewed > nanos) {
-            ended = true;
+        if (now - renewed > nanos) {
+            end("it has heard nothing from Sonde for " + (now - renewed) / 1000000 + " ms");
         }
         return ended;
     }

@@ -1,5 +1,6 @@
 package sonde.agent.control;
 
+import java.io.EOFException;
 import java.io.IOException;
 import java.lang.instrument.Instrumentation;
 import java.util.Properties;
@@ -90,9 +91,10 @@ final class Session {
                     dispatch(frame);
                 }
             }
-        } catch (Throwable ended) {
-            // The end of the connection or an invalid frame ends the session.
+        } catch (EOFException ended) {
             lease.end();
+        } catch (Throwable broken) { // an invalid frame ends the session
+            lease.end("its reader failed: " + broken);
         }
         synchronized (this) {
             heardTheEnd = true;
@@ -154,6 +156,9 @@ final class Session {
                     line.write(next);
                 }
             }
+            if (lease.why() != null) { // if Sonde does not read, the end of the session ends this
+                line.write(Frame.text(Kind.LEAVES, 0, lease.why()).finish());
+            }
         } catch (Throwable ended) {
             lease.end();
             inbox.wake();
@@ -176,7 +181,7 @@ final class Session {
                 part();
             }
         } catch (Throwable broken) {
-            lease.end();
+            lease.end("its commands failed: " + broken);
         }
         lease.end();
         commands.restoreAlone();
