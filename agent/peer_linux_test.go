@@ -27,7 +27,7 @@ const (
 	probes, watch, restore, restored, bye       = 19, 20, 21, 22, 23
 	threads, named, calibrate, calibrated       = 24, 25, 26, 27
 	followMembers, change, watches, restoring   = 28, 29, 30, 31
-	transform, woven, notice                    = 40, 41, 42
+	transform, woven, notice, leaves            = 40, 41, 42, 43
 )
 
 const (
@@ -185,11 +185,12 @@ func (p *peer) next() *frame {
 	return got
 }
 
-// ended waits for the agent to hang up, and does so too.
+// ended waits for the agent to hang up, and does so too. The agent may say why it leaves.
 func (p *peer) ended() {
 	p.t.Helper()
-	if n, err := p.conn.Read(make([]byte, 1)); n != 0 || !errors.Is(err, io.EOF) {
-		p.t.Fatalf("read %d bytes, %v; want the end of the line", n, err)
+	rest, err := io.ReadAll(p.conn)
+	if isReason := len(rest) > 9 && rest[4] == leaves && int(binary.BigEndian.Uint32(rest)) == len(rest)-4; err != nil || len(rest) > 0 && !isReason {
+		p.t.Fatalf("read %q, %v; want the end of the line", rest, err)
 	}
 	p.conn.Close()
 }

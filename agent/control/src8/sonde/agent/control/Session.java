@@ -30,6 +30,7 @@ final class Session {
     private final Commands commands;
     /** Set when the last frame is being sent: later frames are read and ignored. */
     private volatile boolean parting;
+    private volatile boolean met;
     private boolean heardTheEnd;
 
     Session(Instrumentation instrumentation, Properties properties, Tenure tenure, Build build) throws Exception {
@@ -120,6 +121,7 @@ final class Session {
         }
         lease.renew();
         lease.length(leaseMillis);
+        met = true;
     }
 
     private void dispatch(Received frame) throws BadFrame {
@@ -156,7 +158,7 @@ final class Session {
                     line.write(next);
                 }
             }
-            if (lease.why() != null) { // if Sonde does not read, the end of the session ends this
+            if (met && lease.why() != null) { // if Sonde does not read, the end of the session ends this
                 line.write(Frame.text(Kind.LEAVES, 0, lease.why()).finish());
             }
         } catch (Throwable ended) {
