@@ -87,11 +87,10 @@ func (f *Foothold) makeDirectory(where string) error {
 // tryRoom fails if there is no room for the files of a session, the largest of which is the jar. Quotas are known only
 // to who writes.
 func (p *place) tryRoom() error {
-	const name = ".room"
-	if err := p.fill(name, zeros[:768<<10]); err != nil {
+	if err := p.fill(roomName, zeros[:768<<10]); err != nil {
 		return err
 	}
-	return p.remove(name)
+	return p.remove(roomName)
 }
 
 // WriteSession writes the description of the session, and returns its path as the target sees it.

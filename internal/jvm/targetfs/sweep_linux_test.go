@@ -82,6 +82,9 @@ func TestSweepAfterKill(t *testing.T) {
 			if did := g.does(t, "map", arena, "4096"); did != "map" {
 				t.Fatal(did)
 			}
+			if err := f.own.fill(roomName, nil); err != nil { // it was killed while it tried out whether there is room
+				t.Fatal(err)
+			}
 			abandon(f)
 			// The process lives, and the Sonde may be about to lock what it made.
 			if removed := sweep(t); !slices.Equal(removed, []string{filepath.Dir(jar)}) {

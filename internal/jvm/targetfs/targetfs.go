@@ -139,6 +139,7 @@ func escape(text *strings.Builder, value string) {
 
 // Names inside directories of ours.
 const (
+	roomName    = ".room" // while it is tried out whether there is room
 	sessionName = "session"
 	socketName  = "socket"
 	madeName    = "arena" // while the agent creates it, like the next
@@ -161,7 +162,7 @@ var (
 
 // isInner reports whether a name is that of a file in one of our directories.
 func isInner(name string) bool {
-	return name == sessionName || name == socketName || name == madeName || name == writtenName || jarName.MatchString(name) || markName.MatchString(name) || freshName.MatchString(name)
+	return name == roomName || name == sessionName || name == socketName || name == madeName || name == writtenName || jarName.MatchString(name) || markName.MatchString(name) || freshName.MatchString(name)
 }
 
 func invitation(namespacePID int) string { return ".sonde_invite" + strconv.Itoa(namespacePID) }
