@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -352,10 +353,11 @@ type hostedLook struct {
 
 // sessions returns the sessions that looks share; nil without a service.
 func (s streams) sessions() *session.Sessions {
-	if s.look == nil {
+	look := cmp.Or(s.look, s.beside)
+	if look == nil {
 		return nil
 	}
-	return &s.look.host.sessions
+	return &look.host.sessions
 }
 
 // reportCost tells the service what the hooks of a look cost. spent returns how many calls they have

@@ -209,3 +209,67 @@ func TestTracePropagates(t *testing.T) {
 		})
 	}
 }
+
+// TestTraceWith: what another program does for a transaction is a part of it, below the call that has sent the request.
+func TestTraceWith(t *testing.T) {
+	t.Parallel()
+	for _, jdk := range jvmtest.JDKs(t) {
+		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
+			t.Parallel()
+			server := startJoined(t, jdk)
+			url := "http://localhost:" + server.request("port", "") + "/seen none"
+			classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{"testdata/joined/Caller.java"}})
+			caller := &monitoredProgram{t, jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: []string{"-cp", classes, "joined.Caller"}})}
+			for _, way := range []string{"client", "connection"} { // their classes are loaded
+				caller.request("order-"+way, url)
+			}
+			s := startSonde(t, "trace", strconv.Itoa(caller.PID), "joined.Caller$Front.order", "--with", strconv.Itoa(server.PID), "--levels", "6", "--json", "--limit", "2")
+			caller.request("client", url) // belongs to no transaction
+			caller.request("order-client", url)
+			caller.request("order-connection", url)
+			if code := s.end(t); code != exitOK {
+				t.Fatalf("exit code %d: %s", code, s.stderr.String())
+			}
+			lines := strings.Split(s.out.String(), "\n")
+			for _, line := range lines[:2] {
+				tx := parse[struct{ Root processCallJSON }](t, line)
+				var answered []string
+				tx.Root.visit(func(caller, c *processCallJSON) {
+					switch {
+					case c.PID == 0 || caller.PID != 0:
+					case c.PID != server.PID || caller.SpanID == "" || !strings.HasPrefix(c.ThreadName, fmt.Sprintf("process %d, ", server.PID)):
+						t.Errorf("%+v is below %+v", c, caller)
+					case c.StartNanos < caller.StartNanos || c.StartNanos+c.MeasuredNanos > caller.StartNanos+caller.MeasuredNanos:
+						t.Errorf("%s is not within the time of %s", c.Method, caller.Method)
+					default:
+						answered = append(answered, c.methods()...)
+					}
+				})
+				if got := strings.Count(strings.Join(answered, " ")+" ", "order "); got != 2 {
+					t.Errorf("the server has done %q: %s", answered, line)
+				}
+			}
+		})
+	}
+}
+
+// A processCallJSON is what is looked at of a call in one of several programs.
+type processCallJSON struct {
+	Method, SpanID, ThreadName string
+	PID                        int
+	StartNanos, MeasuredNanos  int64
+	Children                   []*processCallJSON
+}
+
+func (c *processCallJSON) visit(see func(caller, c *processCallJSON)) {
+	for _, child := range c.Children {
+		see(c, child)
+		child.visit(see)
+	}
+}
+
+func (c *processCallJSON) methods() []string {
+	methods := []string{c.Method}
+	c.visit(func(_, child *processCallJSON) { methods = append(methods, child.Method) })
+	return methods
+}

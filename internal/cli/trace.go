@@ -51,6 +51,8 @@ type traceCommand struct {
 	own        []string
 	join       bool
 	propagate  bool
+	with       []string
+	others     []*traceCommand // for the JVMs of with
 	outgoing   []string
 	limit      int
 	sample     uint32
@@ -83,6 +85,7 @@ func newTrace(s streams) *cobra.Command {
 	flags.StringArrayVar(&c.allow, "allow", nil, "`NAME` that is shown although it sounds like a secret; may be repeated")
 	flags.StringSliceVar(&c.own, "own", nil, "package of the program itself, whose methods are traced first; may be repeated (default: guessed from main class and class path)")
 	flags.BoolVar(&c.propagate, "propagate", false, "write traceparent headers on the HTTP requests of traced transactions, so that the programs that they call join their traces: changes what the program sends")
+	flags.StringSliceVar(&c.with, "with", nil, "`PID` of a JVM on this host that answers HTTP requests of the transactions: what it does for them is a part of them; may be repeated; implies --propagate")
 	flags.BoolVar(&c.join, "join", true, "take over the ids of traces of others: from traceparent headers, and from an OpenTelemetry agent in the JVM")
 	flags.StringSliceVar(&c.outgoing, "outgoing", usualOutgoing, "trace outgoing calls of these `CATEGORIES` at any depth, with their statement, host or destination; none for no category")
 	flags.Var(number(&c.limit, 20, 1, mostTransactions), "limit", "end when `N` transactions are kept")
@@ -104,7 +107,9 @@ func newTrace(s streams) *cobra.Command {
 	return command
 }
 
-var usualOutgoing = []string{"db", "web", "messaging"}
+const webCategory = "web"
+
+var usualOutgoing = []string{"db", webCategory, "messaging"}
 
 const (
 	mostTraceLevels  = 100
@@ -124,8 +129,23 @@ func (c *traceCommand) check(args []string, _ func(string) bool) (err error) {
 	if err := checkPackages("own", c.own); err != nil {
 		return err
 	}
+	c.propagate = c.propagate || len(c.with) > 0
 	if c.wanted, err = c.want(); err != nil {
 		return err
+	}
+	for _, text := range c.with {
+		pid, err := processNumber(text)
+		if err != nil {
+			return err
+		}
+		if pid == c.pid {
+			return usage("--with %d: this is the traced process itself", pid)
+		}
+		other, err := c.requestsOf(pid)
+		if err != nil {
+			return err
+		}
+		c.others = append(c.others, other)
 	}
 	if err := c.checkOTLP(); err != nil {
 		return err
@@ -260,6 +280,11 @@ at any depth, with the statement (without literals), the host or the queue. --ou
 chooses categories, as sonde calls knows them: files and sockets are possible, too. Values
 that are bound to statements, headers and bodies are not read.
 
+With --propagate the program sends a traceparent (W3C) with the HTTP requests of its
+transactions, so that what it calls joins the trace; requests that have one stay as they
+are. --with PID also traces the requests that another JVM of this host answers, and puts
+them below the calls that have sent them.
+
 Each transaction prints a line when it ends:
 #         its number                     CALLS   traced calls; + if some found no room
 WHEN      when it began                  ERR     calls that ended with an exception
@@ -318,6 +343,7 @@ const traceExamples = `  sonde trace 4711 com.acme.Shop.checkout
   sonde trace 4711 com.acme.Shop.checkout --tag 'tenant=$1.tenant' --capture '$1.id' --capture '$return.total'
   sonde trace 4711 com.acme.Shop.checkout --sample 1/100 --duration 1m --otlp http://localhost:4318
   OTEL_EXPORTER_OTLP_HEADERS=api-key=… sonde trace 4711 com.acme.Shop.checkout --otlp https://otlp.example.com
+  sonde trace 4711 com.acme.Shop.checkout --with 4712
   sonde trace 4711 com.acme.Shop.checkout --json | jq .durationNanos`
 
 const (
@@ -348,15 +374,37 @@ type traceRun struct {
 	means    overhead.Means // of the traced method
 	stream   *otlp.Stream   // nil without --otlp
 	streamed int            // of the kept transactions
+
+	companions   []*companion
+	isJoinedOnly bool // only transactions that others have caused are kept
 }
 
 func (c *traceCommand) run(ctx context.Context) error {
 	defer ignoreBrokenPipe()()
+	r := c.newRun()
+	err := r.startCompanions(ctx)
+	if err == nil {
+		err = r.begin(ctx)
+	}
+	if err != nil {
+		return errors.Join(err, r.endCompanions(ctx))
+	}
+	defer func() { _ = r.liveSession.session.Release() }()
+	return r.finish(ctx, r.watch(ctx))
+}
+
+func (c *traceCommand) newRun() *traceRun {
 	r := &traceRun{
 		traceCommand: c, terminal: c.terminal(),
 		liveSession: liveSession{target: &c.targetFlags, screen: newScreen(c.streams), applied: appliedSet{set: c.wanted}, isTraced: true},
 	}
 	r.applied.options = liveprobes.Options{Own: own.Given(c.own), Lazy: true}
+	return r
+}
+
+// begin puts the hooks in, and begins to trace.
+func (r *traceRun) begin(ctx context.Context) error {
+	c := r.traceCommand
 	r.prepare = func() error { return r.explore(ctx) }
 	if err := r.enter(ctx, "trace", arena.On|arena.Timed, 0); err != nil {
 		return err
@@ -364,18 +412,16 @@ func (c *traceCommand) run(ctx context.Context) error {
 	if why := r.recovery.Disturbed(); why != "" && (c.slowerThan > 0 || strings.Contains(c.contexts.when, "$elapsed")) && ctx.Err() == nil {
 		return r.abandon(ctx, fmt.Errorf("nothing was traced, because Sonde's changes still slow the program (%v): --settle waits longer, --no-settle traces at once", r.recovery))
 	}
-	s := r.liveSession.session
-	defer func() { _ = s.Release() }()
 	var settle time.Duration
 	if c.wanted.HandOff {
 		settle = settleTime
 	}
-	r.rings = trace.NewReader(s, r.applied.Probes, c.allow, settle)
+	r.rings = trace.NewReader(r.liveSession.session, r.applied.Probes, c.allow, settle)
 	r.measureTraceCost(ctx, r.rings)
 	if c.sends.Endpoint != "" {
 		r.stream = otlp.NewStream(c.sends, r.target(), version())
 	}
-	return r.finish(ctx, r.watch(ctx))
+	return nil
 }
 
 func (c *traceCommand) ringBytes() uint32 {
@@ -464,7 +510,7 @@ func (r *traceRun) watch(ctx context.Context) ending {
 		}
 		return notEnded
 	})
-	if r.stream != nil {
+	if r.stream != nil && len(r.companions) == 0 {
 		s.addTask(streamEvery, func() ending {
 			r.sendKept(ctx)
 			return notEnded
@@ -543,19 +589,28 @@ func (r *traceRun) step() error {
 // keep keeps transactions up to the limit.
 func (r *traceRun) keep(taken []*trace.Transaction) error {
 	for _, t := range taken {
+		if r.isJoinedOnly && t.Parent.Trace == [16]byte{} {
+			continue
+		}
 		if len(r.kept) == r.limit {
 			r.beyond++
 			continue
 		}
 		r.kept = append(r.kept, t)
-		if r.isDrawn() {
-			continue // the frame has it, and the end lists it
+		if r.isListedLater() {
+			continue
 		}
 		if err := r.list(len(r.kept), t); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// isListedLater reports whether the end lists transactions: a terminal shows them until then, or they lack what other programs
+// have done for them.
+func (r *traceRun) isListedLater() bool {
+	return r.isDrawn() || r.isJoinedOnly || len(r.others) > 0
 }
 
 // isDrawn reports whether a terminal shows transactions while they come.
@@ -577,13 +632,14 @@ func (r *traceRun) finish(ctx context.Context, ended ending) error {
 	took := time.Since(r.began)
 	failure = errors.Join(failure, r.readRest(ended))
 	r.complete(ctx, ended)
+	failure = errors.Join(failure, r.endCompanions(ctx))
 	if !ended.isOut() {
 		r.compareUntraced(ctx)
 	}
 	r.reportLate(r.leftAlone())
 	result := r.result(took)
 	r.screen.clear()
-	if r.isDrawn() {
+	if r.isListedLater() {
 		for i, one := range r.kept {
 			failure = errors.Join(failure, r.list(i+1, one))
 		}

@@ -165,6 +165,7 @@ type Call struct {
 	Category   string `json:"category,omitempty"` // of a call that goes out of the program: db, web, messaging
 	Target     string `json:"target,omitempty"`   // of such a call: the statement, host or destination
 	SpanID     string `json:"spanId,omitempty"`   // of such a call: its name for the program that it calls
+	PID        int    `json:"pid,omitempty"`      // of another program, below the call that has caused it
 	Thread
 	Depth int `json:"-"`
 
@@ -252,6 +253,14 @@ func (f *Folded) Merge(other *Folded) {
 type Thread struct {
 	ID   uint64 `json:"thread"`
 	Name string `json:"threadName,omitempty"` // empty if unknown, for example of a thread that has ended
+}
+
+// String returns the name of a thread, or its id where it has none.
+func (t Thread) String() string {
+	if t.Name != "" {
+		return t.Name
+	}
+	return fmt.Sprintf("thread %d", t.ID)
 }
 
 // NameThreads sets the names of threads.

@@ -128,11 +128,7 @@ func (p *printer) thread(thread trace.Thread) {
 		return
 	}
 	p.threads[thread.ID] = true
-	name := thread.Name
-	if name == "" {
-		name = fmt.Sprintf("thread %d", thread.ID)
-	}
-	p.event(event{Name: "thread_name", Phase: metadata, Process: p.process, Thread: thread.ID, Args: map[string]any{"name": name}})
+	p.event(event{Name: "thread_name", Phase: metadata, Process: p.process, Thread: thread.ID, Args: map[string]any{"name": thread.String()}})
 }
 
 func (p *printer) slice(t *trace.Transaction, c *trace.Call, id string) event {

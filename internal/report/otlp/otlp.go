@@ -72,6 +72,9 @@ func nanosOf(t time.Time) uint64 { return uint64(max(0, t.UnixNano())) }
 func attributes(t *trace.Transaction, c *trace.Call) (list attributeList) {
 	list.text("code.function.name", c.Name())
 	list.number("thread.id", int64(c.Thread.ID))
+	if c.PID != 0 {
+		list.number("process.pid", int64(c.PID))
+	}
 	if c.Thread.Name != "" {
 		list.text("thread.name", c.Thread.Name)
 	}

@@ -116,12 +116,7 @@ func (d *drawing) heading(number int) {
 }
 
 // ThreadName returns the name of a thread, or its id where it has none.
-func ThreadName(t trace.Thread) string {
-	if t.Name != "" {
-		return format.Line(t.Name)
-	}
-	return fmt.Sprintf("thread %d", t.ID)
-}
+func ThreadName(t trace.Thread) string { return format.Line(t.String()) }
 
 // Tags returns tags as name=value pairs.
 func Tags(tags map[string]string) string {
