@@ -101,18 +101,9 @@ func TestTraceJoinsRequests(t *testing.T) {
 // TestTraceJoinsOpenTelemetry: where OpenTelemetry's agent is in the JVM, transactions have the trace of its current span.
 func TestTraceJoinsOpenTelemetry(t *testing.T) {
 	t.Parallel()
-	jars, err := filepath.Glob("../../.tools/otel/*.jar")
-	if err != nil || len(jars) == 0 {
-		t.Skip("NOT TESTED: OpenTelemetry's agent is missing: run .ci/setup otel")
-	}
-	agent, err := filepath.Abs(jars[0])
-	if err != nil {
-		t.Fatal(err)
-	}
 	jdks := jvmtest.JDKs(t)
 	// The client of the program does not send a header of the agent.
-	p := startJoined(t, jdks[len(jdks)-1], "-javaagent:"+agent, "-Dotel.traces.exporter=none", "-Dotel.metrics.exporter=none", "-Dotel.logs.exporter=none",
-		"-Dotel.instrumentation.http-url-connection.enabled=false")
+	p := startJoined(t, jdks[len(jdks)-1], append(openTelemetry(t), "-Dotel.instrumentation.http-url-connection.enabled=false")...)
 	var want []string
 	send := func() {
 		for _, parent := range []string{"none", "00-" + joinedTrace + "-" + joinedSpan + "-01", "none"} {
@@ -127,6 +118,71 @@ func TestTraceJoinsOpenTelemetry(t *testing.T) {
 		if tx.TraceID != want[i] {
 			t.Errorf("request %d: trace %s, and the agent says %s", i+1, tx.TraceID, want[i])
 		}
+	}
+}
+
+// openTelemetry returns the options of a program with OpenTelemetry's agent.
+func openTelemetry(t *testing.T) []string {
+	t.Helper()
+	jars, err := filepath.Glob("../../.tools/otel/*.jar")
+	if err != nil || len(jars) == 0 {
+		t.Skip("NOT TESTED: OpenTelemetry's agent is missing: run .ci/setup otel")
+	}
+	agent, err := filepath.Abs(jars[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []string{"-javaagent:" + agent, "-Dotel.traces.exporter=none", "-Dotel.metrics.exporter=none", "-Dotel.logs.exporter=none"}
+}
+
+// startCaller starts a program that calls a web server.
+func startCaller(t *testing.T, jdk jvmtest.JDK, url string, options ...string) *monitoredProgram {
+	t.Helper()
+	classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{"testdata/joined/Caller.java"}})
+	p := &monitoredProgram{t, jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: append(options, "-cp", classes, "joined.Caller")})}
+	for _, way := range []string{"client", "connection"} { // their classes are loaded
+		p.request("order-"+way, url+" none")
+	}
+	return p
+}
+
+// TestTraceJoinsNeighbours: a neighbour with OpenTelemetry's agent takes part in a trace of Sonde, and Sonde in one of a neighbour.
+func TestTraceJoinsNeighbours(t *testing.T) {
+	t.Parallel()
+	jdks := jvmtest.JDKs(t)
+	jdk, agent := jdks[len(jdks)-1], openTelemetry(t)
+	for _, way := range []string{"client", "connection"} {
+		t.Run(way+" to a neighbour", func(t *testing.T) {
+			t.Parallel()
+			server := startJoined(t, jdk, agent...)
+			url := "http://localhost:" + server.request("port", "") + "/now"
+			caller := startCaller(t, jdk, url)
+			s := startSonde(t, "trace", strconv.Itoa(caller.PID), "joined.Caller$Front.order", "--propagate", "--json", "--limit", "1")
+			said := caller.request("order-"+way, url+" none")
+			if code := s.end(t); code != exitOK {
+				t.Fatalf("exit code %d: %s", code, s.stderr.String())
+			}
+			line, _, _ := strings.Cut(s.out.String(), "\n")
+			if id := parse[joinedJSON](t, line).TraceID; said != id+" "+id {
+				t.Errorf("the neighbour takes part in %s, and Sonde says %s", said, id)
+			}
+		})
+		t.Run(way+" of a neighbour", func(t *testing.T) {
+			t.Parallel()
+			server := startJoined(t, jdk)
+			url := "http://localhost:" + server.request("port", "") + "/seen"
+			caller := startCaller(t, jdk, url, agent...)
+			s := startSonde(t, "trace", strconv.Itoa(server.PID), "joined.Joined$Shop.order", "--json", "--limit", "2")
+			sent := strings.Fields(caller.request("order-"+way, url+" none"))
+			if code := s.end(t); code != exitOK {
+				t.Fatalf("exit code %d: %s", code, s.stderr.String())
+			}
+			for i, line := range strings.SplitN(s.out.String(), "\n", 3)[:2] {
+				if tx := parse[joinedJSON](t, line); !strings.HasPrefix(sent[i], "[00-"+tx.TraceID+"-"+tx.ParentSpanID+"-") {
+					t.Errorf("the neighbour has sent %s, and Sonde says %+v", sent[i], tx)
+				}
+			}
+		})
 	}
 }
 
@@ -161,11 +217,7 @@ func TestTracePropagates(t *testing.T) {
 			t.Parallel()
 			server := startJoined(t, jdk)
 			url := "http://localhost:" + server.request("port", "") + "/seen"
-			classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{"testdata/joined/Caller.java"}})
-			caller := &monitoredProgram{t, jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: []string{"-cp", classes, "joined.Caller"}})}
-			for _, way := range []string{"client", "connection"} { // their classes are loaded
-				caller.request("order-"+way, url+" none")
-			}
+			caller := startCaller(t, jdk, url)
 			const own = "00-" + joinedTrace + "-" + joinedSpan + "-01"
 			front := startSonde(t, "trace", strconv.Itoa(caller.PID), "joined.Caller$Front.order", "--json", "--propagate", "--limit", "3")
 			back := startSonde(t, "trace", strconv.Itoa(server.PID), "joined.Joined$Shop.order", "--json", "--limit", "7")
@@ -217,16 +269,12 @@ func TestTraceWith(t *testing.T) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()
 			server := startJoined(t, jdk)
-			url := "http://localhost:" + server.request("port", "") + "/seen none"
-			classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{"testdata/joined/Caller.java"}})
-			caller := &monitoredProgram{t, jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: []string{"-cp", classes, "joined.Caller"}})}
-			for _, way := range []string{"client", "connection"} { // their classes are loaded
-				caller.request("order-"+way, url)
-			}
+			url := "http://localhost:" + server.request("port", "") + "/seen"
+			caller := startCaller(t, jdk, url)
 			s := startSonde(t, "trace", strconv.Itoa(caller.PID), "joined.Caller$Front.order", "--with", strconv.Itoa(server.PID), "--levels", "6", "--json", "--limit", "2")
-			caller.request("client", url) // belongs to no transaction
-			caller.request("order-client", url)
-			caller.request("order-connection", url)
+			caller.request("client", url+" none") // belongs to no transaction
+			caller.request("order-client", url+" none")
+			caller.request("order-connection", url+" none")
 			if code := s.end(t); code != exitOK {
 				t.Fatalf("exit code %d: %s", code, s.stderr.String())
 			}
