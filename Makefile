@@ -179,6 +179,11 @@ formats: setup ## open every format that Sonde writes in programs of others, and
 	@.ci/setup chromium
 	@GO='$(GO)' test/formats/show
 
+.PHONY: calls
+calls: setup ## whether sonde calls agrees with the access logs of Tomcat and Spring Boot and the statement log of PostgreSQL, under load, as root
+	@.ci/setup shops
+	SONDE_CALLS=1 $(GO) test -count=1 -v -timeout 30m ./test/calls
+
 .PHONY: client
 client: setup ## generate a Python client of the service from its OpenAPI document, and measure a JVM with it
 	SONDE_CLIENT=1 $(GO) test -count=1 -v ./test/client
