@@ -132,6 +132,11 @@ bench-budget: setup ## whether commands keep their budget in a program that call
 	@.ci/setup live
 	$(GO) run ./bench/budget -write
 
+.PHONY: bench-calls
+bench-calls: setup ## what sonde calls costs Tomcat and Spring Boot, beside OpenTelemetry's agent
+	@.ci/setup shops otel
+	$(GO) run ./bench/calls -write
+
 .PHONY: bench-floor
 bench-floor: setup ## how slow H2 becomes if every method has a hook, beside the least that such hooks can do
 	@.ci/setup live

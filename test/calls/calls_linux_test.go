@@ -96,7 +96,7 @@ func compareLogs(t *testing.T, jdk jvmtest.JDK, s server, url, statements string
 	classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{"testdata/common/Database.java", "testdata/" + s.source}, Classpath: jars})
 	folder := t.TempDir()
 	p := jvmtest.Start(t, jdk, jvmtest.Launch{Args: []string{"-Xmx256m", "-cp", strings.Join(append(jars, classes), ":"), s.main, url, folder}})
-	_, port, _ := strings.Cut(p.Stdout(), "port ")
+	_, port, _ := strings.Cut(p.Stdout(), "listening ")
 	port, _, _ = strings.Cut(port, "\n")
 	requests := filepath.Join(folder, "access.log")
 	load(t, port, requests) // classes are loaded, and connections are open

@@ -66,7 +66,7 @@ public final class SpringShop {
                 "server.tomcat.accesslog.directory", args[1], "server.tomcat.accesslog.prefix", "access", "server.tomcat.accesslog.suffix", ".log",
                 "server.tomcat.accesslog.rotate", "false", "server.tomcat.accesslog.buffered", "false", "server.tomcat.accesslog.pattern", "%m %U %s"));
         ServletWebServerApplicationContext context = (ServletWebServerApplicationContext) application.run();
-        System.out.println("port " + context.getWebServer().getPort());
+        System.out.println("listening " + context.getWebServer().getPort());
         System.out.println("ready");
         while (System.in.read() >= 0) {
             continue;

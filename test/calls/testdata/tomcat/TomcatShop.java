@@ -67,7 +67,7 @@ public final class TomcatShop {
         });
         context.addServletMappingDecoded("/*", "shop");
         tomcat.start();
-        System.out.println("port " + tomcat.getConnector().getLocalPort());
+        System.out.println("listening " + tomcat.getConnector().getLocalPort());
         System.out.println("ready");
         while (System.in.read() >= 0) {
             continue;
