@@ -287,8 +287,8 @@ func TestTraceWith(t *testing.T) {
 					case c.PID == 0 || caller.PID != 0:
 					case c.PID != server.PID || caller.SpanID == "" || !strings.HasPrefix(c.ThreadName, fmt.Sprintf("process %d, ", server.PID)):
 						t.Errorf("%+v is below %+v", c, caller)
-					case c.StartNanos < caller.StartNanos || c.StartNanos+c.MeasuredNanos > caller.StartNanos+caller.MeasuredNanos:
-						t.Errorf("%s is not within the time of %s", c.Method, caller.Method)
+					case c.StartNanos < caller.StartNanos: // it may end later: the answer comes first
+						t.Errorf("%s begins before %s", c.Method, caller.Method)
 					default:
 						answered = append(answered, c.methods()...)
 					}
@@ -305,7 +305,7 @@ func TestTraceWith(t *testing.T) {
 type processCallJSON struct {
 	Method, SpanID, ThreadName string
 	PID                        int
-	StartNanos, MeasuredNanos  int64
+	StartNanos                 int64
 	Children                   []*processCallJSON
 }
 

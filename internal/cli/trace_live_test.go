@@ -139,7 +139,7 @@ func TestTraceOutgoing(t *testing.T) {
 			}
 		}
 		for what, want := range map[string]int{
-			"db": statements, "web": requests, "localhost": requests, "select name from orders where id = ? and name <> ?": 30, "": 5, // the latter was prepared before
+			"db": statements, "web": requests, "GET localhost": requests, "select name from orders where id = ? and name <> ?": 30, "": 5, // the latter was prepared before
 		} {
 			if got[what] != want {
 				t.Errorf("%d calls of %q, want %d; all are %v", got[what], what, want, got)

@@ -51,9 +51,9 @@ func (g *grafting) below(c *Call, begin time.Time, trace [16]byte) (grafted int)
 	delete(g.found, caller)
 	for _, f := range caused {
 		root := f.tx.Root
-		shift := f.tx.Begin.Sub(begin)
-		if most := c.Start + c.Measured - root.Measured; most >= c.Start { // clocks differ a little
-			shift = min(max(shift, c.Start), most)
+		shift := max(f.tx.Begin.Sub(begin), c.Start) // clocks differ a little
+		if most := c.Start + c.Measured - root.Measured; most >= c.Start {
+			shift = min(shift, most)
 		}
 		all := slices.Collect(f.tx.All())
 		for _, one := range all {

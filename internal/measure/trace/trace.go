@@ -163,7 +163,7 @@ type Call struct {
 	Descriptor string `json:"descriptor,omitempty"`
 	Probe      string `json:"probe,omitempty"`
 	Category   string `json:"category,omitempty"` // of a call that goes out of the program: db, web, messaging
-	Target     string `json:"target,omitempty"`   // of such a call: the statement, host or destination
+	Target     string `json:"target,omitempty"`   // of such a call: the statement, method and host, or destination
 	SpanID     string `json:"spanId,omitempty"`   // of such a call: its name for the program that it calls
 	PID        int    `json:"pid,omitempty"`      // of another program, below the call that has caused it
 	Thread
@@ -328,8 +328,10 @@ func (t *Transaction) All() iter.Seq[*Call] {
 // Extent returns the time from the start of the root to the end of the last call.
 func (t *Transaction) Extent() time.Duration {
 	extent := t.Root.Measured
-	for _, part := range t.Parts {
-		extent = max(extent, part.Start+part.Measured)
+	for c := range t.All() {
+		if c.Handed { // others end before their callers do
+			extent = max(extent, c.Start+c.Measured)
+		}
 	}
 	return extent
 }
@@ -427,13 +429,16 @@ func (c *Call) resolve(names *liveprobes.Names, redact *Redactor, caller *Call, 
 
 // targetOf returns what a call that goes out of the program calls.
 func targetOf(spot probes.SpotName, tags []results.TagValue, redact *Redactor) string {
-	for _, tag := range tags {
-		if tag.Set && !tag.Null && slices.Contains(spot.GroupBy, tag.Name) {
-			text, _ := redact.Text(tag.String())
-			return text
+	var texts []string
+	for _, name := range spot.GroupBy {
+		for _, tag := range tags {
+			if tag.Set && !tag.Null && tag.Name == name {
+				text, _ := redact.Text(tag.String())
+				texts = append(texts, text)
+			}
 		}
 	}
-	return ""
+	return strings.Join(texts, " ")
 }
 
 // unnamed names a method of which only the hook is known.

@@ -23,9 +23,14 @@ func describe(span *tracepb.Span, c *trace.Call) {
 		}
 	case "web":
 		span.Kind = tracepb.Span_SPAN_KIND_CLIENT
-		span.Name = "HTTP"
-		if c.Target != "" {
-			about.text("server.address", c.Target)
+		verb, host, isBoth := strings.Cut(c.Target, " ")
+		if span.Name = valid(verb); isBoth {
+			about.text("http.request.method", verb)
+		} else {
+			span.Name, host = "HTTP", c.Target
+		}
+		if host != "" {
+			about.text("server.address", host)
 		}
 	case "messaging":
 		operation := "receive"

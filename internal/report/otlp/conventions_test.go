@@ -22,6 +22,10 @@ func TestDescribe(t *testing.T) {
 		{trace.Call{Category: "db", Class: "pool.Proxy", Method: "execute"}, "pool.Proxy.execute CLIENT db.system.name=other_sql"},
 		{trace.Call{Category: "web", Class: "a.Client", Method: "send", Target: "example.com"}, "HTTP CLIENT server.address=example.com"},
 		{
+			trace.Call{Category: "web", Class: "a.Client", Method: "send", Target: "GET example.com"},
+			"GET CLIENT http.request.method=GET server.address=example.com",
+		},
+		{
 			trace.Call{Category: "messaging", Class: "org.apache.kafka.clients.producer.KafkaProducer", Method: "send", Target: "orders"},
 			"send orders PRODUCER messaging.system=kafka messaging.operation.name=send messaging.operation.type=send messaging.destination.name=orders",
 		},

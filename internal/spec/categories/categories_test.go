@@ -52,7 +52,7 @@ func TestRules(t *testing.T) {
 
 // TestRulesAreOwn: a file of a user cannot call methods as Sonde's own rules do.
 func TestRulesAreOwn(t *testing.T) {
-	for name, text := range map[string][]byte{"rules.yaml": rules, "ids.yaml": ids, "propagate.yaml": propagate} {
+	for name, text := range map[string][]byte{"rules.yaml": rules, "ids.yaml": ids, "propagate.yaml": propagate, "outgoing.yaml": outgoing} {
 		if _, err := probeset.Parse(text, name); err == nil {
 			t.Errorf("%s is accepted as a file of a user", name)
 		}

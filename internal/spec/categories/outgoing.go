@@ -1,15 +1,25 @@
 package categories
 
 import (
+	_ "embed" // of the rules
 	"slices"
 	"strings"
 
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 )
 
+//go:embed outgoing.yaml
+var outgoing []byte
+
 // targetPrefix begins the names of the tags that say what an outgoing call inside a transaction calls. Tags
 // of users cannot change them.
 const targetPrefix = "sonde_"
+
+// verb is the tag of the methods of HTTP requests, which are in the category web.
+const (
+	verb = "verb"
+	web  = "web"
+)
 
 // IsTarget reports whether a tag says what an outgoing call inside a transaction calls.
 func IsTarget(tag string) bool { return strings.HasPrefix(tag, targetPrefix) }
@@ -18,6 +28,10 @@ func IsTarget(tag string) bool { return strings.HasPrefix(tag, targetPrefix) }
 // what is called. Where a program has no such calls, they have no effect.
 func Outgoing(names ...string) (probes []probeset.Probe, tags []probeset.Tag, err error) {
 	r, err := Read(names...)
+	if err != nil {
+		return nil, nil, err
+	}
+	more, err := probeset.ParseOwn(outgoing, "outgoing.yaml")
 	if err != nil {
 		return nil, nil, err
 	}
@@ -31,13 +45,17 @@ func Outgoing(names ...string) (probes []probeset.Probe, tags []probeset.Tag, er
 			p.When = nil // waiting in vain is a part of a transaction, too
 		}
 		p.GroupBy = nil
-		for _, tag := range r.Key(Category{p.Category, probeset.Out}) {
+		keys := r.Key(Category{p.Category, probeset.Out})
+		if p.Category == web {
+			keys = append([]string{verb}, keys...)
+		}
+		for _, tag := range keys {
 			targets = append(targets, tag)
 			p.GroupBy = append(p.GroupBy, targetPrefix+tag)
 		}
 		probes = append(probes, p)
 	}
-	for _, t := range r.Set.Tags {
+	for _, t := range slices.Concat(more.Tags, r.Set.Tags) {
 		if slices.Contains(targets, t.Name) {
 			t.Name, t.Optional = targetPrefix+t.Name, true
 			tags = append(tags, t)
