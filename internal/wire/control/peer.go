@@ -24,6 +24,7 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -154,10 +155,9 @@ func (p *Peer) explain(err error) error {
 	switch {
 	case p.leaving.Load():
 		return ErrClosed
-	case errors.Is(err, io.EOF):
-		if p.lastWord != "" {
-			return fmt.Errorf("%w: %s", ErrHungUp, p.lastWord)
-		}
+	case p.lastWord != "":
+		return fmt.Errorf("%w: %s", ErrHungUp, p.lastWord)
+	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET): // it has hung up without reading everything
 		return ErrHungUp
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return ErrSilent
