@@ -332,6 +332,7 @@ type spotCost struct {
 	// nanos of a call as it is, timed one in thinPeriod, and only counted.
 	now, sampled, counted float64
 	recorded              float64 // if the call is traced
+	idle                  float64 // of a root: of the hooks below it, if the call is not traced
 }
 
 func (s *spotCost) cost() float64 { return s.now * float64(s.calls) }
@@ -350,16 +351,18 @@ func (s *spotCost) period() uint32 {
 }
 
 // foldTraces makes the roots of traces pay for the calls that are traced below them, because both become fewer if fewer calls
-// of the roots are traced.
+// of the roots are traced. Below the others, hooks find out that there is nothing to do, as often as below the traced ones.
 func foldTraces(spots []spotCost) []spotCost {
-	below, calls := 0.0, uint64(0)
+	below, calls, belowCalls, traced := 0.0, uint64(0), 0.0, 0.0
 	isBelow := func(s spotCost) bool { return s.recorded > 0 && !s.isRoot() }
 	for i := range spots {
 		switch s := &spots[i]; {
 		case isBelow(*s):
 			below += s.cost()
+			belowCalls += float64(s.calls)
 		case s.isRoot():
 			calls += s.calls
+			traced += float64(s.calls) / float64(s.period())
 		}
 	}
 	if calls == 0 {
@@ -367,8 +370,9 @@ func foldTraces(spots []spotCost) []spotCost {
 	}
 	spots = slices.DeleteFunc(spots, isBelow)
 	for i := range spots {
-		if spots[i].isRoot() {
-			spots[i].now += below / float64(calls)
+		if s := &spots[i]; s.isRoot() {
+			s.idle = belowCalls / traced * (1 - 1/float64(s.period())) * Off * crowdedFactor
+			s.now += below/float64(calls) + s.idle
 		}
 	}
 	return spots
@@ -578,9 +582,9 @@ func (s *spotCost) less(excess float64) (to arena.Probe, saved float64) {
 	switch {
 	case s.isRoot() && s.period() < thinPeriod:
 		const margin, mostAtOnce = 1.25, 10
-		part := max(1-excess/max(1, s.cost()), 1.0/mostAtOnce)
+		part := max(1-excess/max(1, s.cost()-s.idle*float64(s.calls)), 1.0/mostAtOnce)
 		to = arena.Probe{Flags: flags | arena.Sampled, Period: uint32(min(thinPeriod, margin*float64(s.period())/part+1))}
-		return to, max(0, s.now-s.counted) * (1 - float64(s.period())/float64(to.Period))
+		return to, max(0, s.now-s.counted-s.idle) * (1 - float64(s.period())/float64(to.Period))
 	case flags&arena.Traced != 0: // a part of a trace would be wrong
 		return to, 0
 	case flags&arena.Timed != 0 || flags&arena.Sampled != 0 && s.Setting.Period < thinPeriod:
