@@ -220,7 +220,7 @@ var (
 		"sonde.agent.Stub", "sonde.agent.StubLoader",
 		hookClass, hookClass + "Absence", hookClass + "Arrivals", hookClass + "Aside", hookClass + "Calibration",
 		hookClass + "Caller", hookClass + "Callers", hookClass + "Carried", hookClass + "Control", hookClass + "Direct",
-		hookClass + "HandOff", hookClass + "Kept", hookClass + "Label", hookClass + "Labels", hookClass + "Mapping", hookClass + "Members", hookClass + "Part",
+		hookClass + "HandOff", hookClass + "Kept", hookClass + "Label", hookClass + "Labels", hookClass + "Mapping", hookClass + "Members", hookClass + "Parent", hookClass + "Part",
 		hookClass + "Path", hookClass + "Places", hookClass + "Pool", hookClass + "Quota", hookClass + "Record", hookClass + "Rehearsal", hookClass + "Ring", hookClass + "Row", hookClass + "Spread",
 		hookClass + "State", hookClass + "Tag", hookClass + "Tags", hookClass + "Tasks", hookClass + "Texts", hookClass + "Told",
 		hookClass + "Trace", hookClass + "Transaction", hookClass + "Tree", hookClass + "Walk", hookClass + "Watch",
