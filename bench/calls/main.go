@@ -77,7 +77,7 @@ func main() {
 			if err != nil {
 				return err
 			}
-			defer sink.Close()
+			defer func() { _ = sink.Close() }()
 			go func() { _ = http.Serve(sink, http.HandlerFunc(drop)) }()
 			agents, _ := filepath.Glob(".tools/otel/*.jar") // the pattern is well formed
 			if len(agents) == 0 {
@@ -185,7 +185,7 @@ func (t *trial) attach(ctx context.Context, sonde string, pid int) (end func() e
 	ended := make(chan error, 1)
 	go func() {
 		err := c.Wait()
-		writer.Close()
+		_ = writer.Close() // it never fails
 		ended <- err
 	}()
 	if _, err := reader.Read(make([]byte, 1)); err != nil {
