@@ -107,9 +107,7 @@ func newTrace(s streams) *cobra.Command {
 	return command
 }
 
-const webCategory = "web"
-
-var usualOutgoing = []string{"db", webCategory, "messaging"}
+var usualOutgoing = []string{"db", categories.Web, "messaging"}
 
 const (
 	mostTraceLevels  = 100

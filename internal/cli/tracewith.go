@@ -11,6 +11,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/measure/trace"
 	"github.com/sonde-jvm/sonde/internal/report/format"
+	"github.com/sonde-jvm/sonde/internal/spec/categories"
 )
 
 // A companion traces the web requests that another JVM answers, for the transactions of a trace that have sent them.
@@ -24,7 +25,7 @@ type companion struct {
 func (c *traceCommand) requestsOf(pid int) (*traceCommand, error) {
 	other := &traceCommand{
 		targetFlags: targetFlags{
-			force: c.force, cache: c.cache, yes: c.yes, settle: c.settle, budget: c.budget, usualBudget: c.usualBudget, categories: []string{webCategory},
+			force: c.force, cache: c.cache, yes: c.yes, settle: c.settle, budget: c.budget, usualBudget: c.usualBudget, categories: []string{categories.Web},
 		},
 		levels: c.levels, own: c.own, join: true, propagate: true, outgoing: c.outgoing, limit: mostTransactions, sample: 1, show: showNone, flagSet: c.flagSet,
 	}

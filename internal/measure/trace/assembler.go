@@ -243,7 +243,7 @@ func (a *Assembler) Complete(transactions []*Transaction) {
 
 // deliver creates the transaction of a state. The state remains for late parts.
 func (a *Assembler) deliver(s *state) {
-	t := &Transaction{ID: s.id, Parent: s.parent, Told: s.told, Root: s.root, Begin: a.options.Clock.At(s.root.start), Lost: s.lost}
+	t := &Transaction{ID: s.id, Parent: s.parent, Sent: s.sent, Root: s.root, Begin: a.options.Clock.At(s.root.start), Lost: s.lost}
 	t.Parts, s.parts = s.parts, nil
 	a.release(s)
 	t.nest()
@@ -307,7 +307,7 @@ func (a *Assembler) joinLate(s *state, isEnd bool) {
 type state struct {
 	id        uint64
 	parent    Parent
-	told      [16]byte // the trace that calls have told the programs that they call
+	sent      [16]byte // the trace that was sent to programs that it has called
 	lanes     []*lane
 	root      *Call
 	parts     []*Call // outermost calls of other threads, not yet in delivered
@@ -369,14 +369,14 @@ func (l *lane) takeValues(depth uint32) []Value {
 	return taken
 }
 
-// readSpan reads, of the values of a call, the ids that it has told the program that it calls.
+// readSpan reads, of the values of a call, the ids that were sent to the program that it calls.
 func (s *state) readSpan(c *Call) {
 	c.Values = slices.DeleteFunc(c.Values, func(v Value) bool {
 		if v.Index != arena.SpanValue {
 			return false
 		}
-		if told, err := ParseParent(v.raw); err == nil && told.Span != [8]byte{} {
-			s.told, c.SpanID = told.Trace, hex.EncodeToString(told.Span[:])
+		if sent, err := ParseParent(v.raw); err == nil && sent.Span != [8]byte{} {
+			s.sent, c.SpanID = sent.Trace, hex.EncodeToString(sent.Span[:])
 		}
 		return true
 	})

@@ -13,7 +13,7 @@ type Program struct {
 	Transactions []*Transaction
 }
 
-// Graft puts transactions of other programs below the calls that have caused them, which have told them their names. It
+// Graft puts transactions of other programs below the calls that have caused them, by the ids that they have sent. It
 // returns how many it has found a place for.
 func Graft(t Target, transactions []*Transaction, others []Program) (grafted int) {
 	g := grafting{found: make(map[Parent][]foreign)}
@@ -42,11 +42,11 @@ type grafting struct {
 // below puts what a call has caused below it, and what that has caused below that.
 func (g *grafting) below(c *Call, begin time.Time, trace [16]byte) (grafted int) {
 	caller := Parent{Trace: trace}
-	told, err := hex.DecodeString(c.SpanID)
-	if err != nil || len(told) != len(caller.Span) {
+	id, err := hex.DecodeString(c.SpanID)
+	if err != nil || len(id) != len(caller.Span) {
 		return 0
 	}
-	caller.Span = [8]byte(told)
+	caller.Span = [8]byte(id)
 	caused := g.found[caller]
 	delete(g.found, caller)
 	for _, f := range caused {

@@ -18,7 +18,7 @@ func TestGraft(t *testing.T) {
 	call := func(method string, start, measured time.Duration, spanID string, children ...*Call) *Call {
 		return &Call{Method: method, Start: start, Measured: measured, SpanID: spanID, Thread: Thread{ID: 7}, Children: children}
 	}
-	first := &Transaction{Told: trace, Begin: begin, Root: call("front", 0, 100, "", call("send", 10, 80, span(1)))}
+	first := &Transaction{Sent: trace, Begin: begin, Root: call("front", 0, 100, "", call("send", 10, 80, span(1)))}
 	second := &Transaction{
 		Parent: Parent{trace, [8]byte{1}}, Begin: begin.Add(20), Root: call("middle", 0, 60, "", call("pass", 5, 50, span(2))),
 		Parts: []*Call{call("later", 1, 2, "")},

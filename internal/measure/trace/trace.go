@@ -81,8 +81,8 @@ func ID(t Target, tx *Transaction) [16]byte {
 	if tx.Parent.Trace != [16]byte{} {
 		return tx.Parent.Trace
 	}
-	if tx.Told != [16]byte{} {
-		return tx.Told
+	if tx.Sent != [16]byte{} {
+		return tx.Sent
 	}
 	return OwnID(t, tx)
 }
@@ -143,7 +143,7 @@ func parseID(id []byte, text string) error {
 type Transaction struct {
 	ID     uint64
 	Parent Parent
-	Told   [16]byte // the ID of its trace, if the programs that it has called know it; zero otherwise
+	Sent   [16]byte // the ID of its trace, if it was sent to programs that it has called; zero otherwise
 	Root   *Call
 	// Parts are the outermost calls of tasks on other threads, by start time. They may end after the
 	// root.

@@ -48,8 +48,8 @@ type spans struct {
 // of the root, because it is unknown which call handed them over.
 func (s *spans) add(c *trace.Call, parent []byte) []byte {
 	id := trace.SpanID(s.id, len(s.made))
-	if told, err := hex.DecodeString(c.SpanID); err == nil && len(told) == len(id) {
-		id = [8]byte(told)
+	if sent, err := hex.DecodeString(c.SpanID); err == nil && len(sent) == len(id) {
+		id = [8]byte(sent)
 	}
 	begin := s.t.Begin.Add(c.Start)
 	span := &tracepb.Span{

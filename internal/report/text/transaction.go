@@ -107,7 +107,7 @@ func (d *drawing) heading(number int) {
 	l.add(dim, format.Cut("  "+ThreadName(root.Thread)+"  "+d.t.Begin.Format("15:04:05.000"), max(0, d.Width-l.width)))
 	d.write(l)
 	about := Tags(d.t.Tags)
-	if id := cmp.Or(d.t.Parent.Trace, d.t.Told); id != [16]byte{} {
+	if id := cmp.Or(d.t.Parent.Trace, d.t.Sent); id != [16]byte{} {
 		about = fmt.Sprintf("trace %x  %s", id, about)
 	}
 	if about != "" {

@@ -15,10 +15,10 @@ var outgoing []byte
 // of users cannot change them.
 const targetPrefix = "sonde_"
 
-// verb is the tag of the methods of HTTP requests, which are in the category web.
+// Web is the category of HTTP requests, and verb the tag of their methods.
 const (
+	Web  = "web"
 	verb = "verb"
-	web  = "web"
 )
 
 // IsTarget reports whether a tag says what an outgoing call inside a transaction calls.
@@ -46,7 +46,7 @@ func Outgoing(names ...string) (probes []probeset.Probe, tags []probeset.Tag, er
 		}
 		p.GroupBy = nil
 		keys := r.Key(Category{p.Category, probeset.Out})
-		if p.Category == web {
+		if p.Category == Web {
 			keys = append([]string{verb}, keys...)
 		}
 		for _, tag := range keys {
