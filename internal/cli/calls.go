@@ -50,9 +50,10 @@ types that such calls go through, and puts hooks into all classes that implement
 into those that load later. When the command ends, it removes all hooks and prints a
 summary of the whole time.
 
-web in         requests: servlets (javax and jakarta), the JDK's HttpServer; by method and
-               path. Numbers, UUIDs and other parts that identify something are shown as {}.
-               ERRORS are answers with a status from 500 on, and exceptions
+web in         requests: servlets (javax and jakarta), the JDK's HttpServer, Netty; by method
+               and path. Numbers, UUIDs and other parts that identify something are shown as {}.
+               ERRORS are answers with a status from 500 on (not of Netty), and exceptions.
+               Of Netty, the time until its thread has passed on the request
 web out        requests of HttpURLConnection, java.net.http.HttpClient.send and Apache's
                HttpClient 4 and 5, by host. The first reads of a connection are counted,
                later ones return at once
@@ -97,7 +98,9 @@ Without a terminal, one line per interval is printed for each row that has calls
 
 With --json, one object is written per interval, each on its own line, as by sonde monitor.
 --prometheus and --listen serve the same series as sonde monitor, with the labels category,
-direction and tag_NAME, or class and method.`
+direction and tag_NAME, or class and method. The times of web requests, statements and messages
+have the names of OpenTelemetry's semantic conventions instead of sonde_call_seconds, such as
+http_server_request_duration_seconds with http_request_method and http_route.`
 
 func (c *callsCommand) check(args []string, _ func(string) bool) (err error) {
 	if c.pid, err = processNumber(args[0]); err != nil {

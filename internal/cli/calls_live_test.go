@@ -159,6 +159,7 @@ var (
 		"httpclient.jar", "httpcore.jar", "commons-logging.jar", "commons-codec.jar",
 		"httpclient5.jar", "httpcore5.jar", "httpcore5-h2.jar", "slf4j-api.jar", "slf4j-nop.jar",
 	}
+	nettyJars  = []string{"netty-buffer.jar", "netty-codec.jar", "netty-codec-http.jar", "netty-common.jar", "netty-handler.jar", "netty-resolver.jar", "netty-transport.jar"}
 	springJars = []string{"spring3-web.jar", "spring3-context.jar", "spring3-core.jar", "commons-logging.jar"}
 )
 
@@ -187,6 +188,9 @@ func TestCallCategoriesLive(t *testing.T) {
 		}},
 		{"Clients", "web", true, clientJars, map[string]callRow{
 			"web in: GET /fine": {3, 0}, "web in: GET /broken": {2, 2}, "web out: localhost": {6, 3},
+		}},
+		{"Netty", "web", true, nettyJars, map[string]callRow{
+			"web in: GET /orders/{}": {1, 0}, "web in: POST /orders": {1, 0}, "web in: GET /broken": {1, 1},
 		}},
 		{"Tasks", "tasks,routes", false, springJars, map[string]callRow{
 			"tasks in: calls.Tasks$Job.run": {3, 0}, "tasks in: calls.Tasks$Ask.call": {1, 0}, "tasks in: calls.Tasks$Failing.run": {1, 1},

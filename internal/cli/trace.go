@@ -107,7 +107,7 @@ func newTrace(s streams) *cobra.Command {
 	return command
 }
 
-var usualOutgoing = []string{"db", categories.Web, "messaging"}
+var usualOutgoing = []string{categories.Databases, categories.Web, categories.Messaging}
 
 const (
 	mostTraceLevels  = 100
@@ -314,8 +314,8 @@ calls are only counted and never wait. The number of such calls is printed at th
 as are calls whose condition failed and tasks that belong to an unknown transaction.
 
 A transaction has the trace id of the request that it works for, if there is one: from
-the header traceparent (W3C) of servlets and the JDK's HttpServer, or from the current
-span of an OpenTelemetry agent in the JVM. For that, filters and servlets get hooks,
+the header traceparent (W3C) of servlets, the JDK's HttpServer and Netty, or from the
+current span of an OpenTelemetry agent in the JVM. For that, filters and servlets get hooks,
 too, which read nothing but this header. With --join=false, they get none, and every
 transaction has an id of its own.
 

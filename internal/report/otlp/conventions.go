@@ -6,6 +6,7 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/sonde-jvm/sonde/internal/measure/trace"
+	"github.com/sonde-jvm/sonde/internal/spec/categories"
 )
 
 // describe gives the span of a call that goes out of the program the kind, name and attributes of OpenTelemetry's
@@ -13,7 +14,7 @@ import (
 func describe(span *tracepb.Span, c *trace.Call) {
 	about := (*attributeList)(&span.Attributes)
 	switch c.Category {
-	case "db":
+	case categories.Databases:
 		span.Kind = tracepb.Span_SPAN_KIND_CLIENT
 		about.text("db.system.name", systemOf(c.Class, databases, "other_sql"))
 		if operation, _, _ := strings.Cut(c.Target, " "); operation != "" {
@@ -21,7 +22,7 @@ func describe(span *tracepb.Span, c *trace.Call) {
 			about.text("db.operation.name", strings.ToUpper(operation))
 			about.text("db.query.text", c.Target)
 		}
-	case "web":
+	case categories.Web:
 		span.Kind = tracepb.Span_SPAN_KIND_CLIENT
 		verb, host, isBoth := strings.Cut(c.Target, " ")
 		if span.Name = valid(verb); isBoth {
@@ -32,7 +33,7 @@ func describe(span *tracepb.Span, c *trace.Call) {
 		if host != "" {
 			about.text("server.address", host)
 		}
-	case "messaging":
+	case categories.Messaging:
 		operation := "receive"
 		if span.Kind = tracepb.Span_SPAN_KIND_CONSUMER; strings.HasPrefix(c.Method, "send") {
 			operation, span.Kind = "send", tracepb.Span_SPAN_KIND_PRODUCER

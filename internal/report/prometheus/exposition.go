@@ -53,9 +53,8 @@ func write(w io.Writer, of Target, isUp bool, since *monitor.Interval) error {
 		out.each("sonde_calls_stalled", "gauge", "Threads in such a call that is older than the threshold.", rows, func(r *monitor.Row) float64 { return float64(r.Stalled) })
 		out.each("sonde_call_oldest_seconds", "gauge", "Age of the oldest call under way.", rows, func(r *monitor.Row) float64 { return r.Oldest.Seconds() })
 	}
-	out.family("sonde_call_seconds", "histogram", "Times of calls that were timed and have ended.")
-	for n := range rows {
-		out.histogram("sonde_call_seconds", &rows[n])
+	for _, c := range []*convention{&httpServer, &httpClient, &database, &processed, &sent, &own} {
+		out.times(c, rows)
 	}
 	return out.Flush()
 }
@@ -103,9 +102,23 @@ func (e *exposer) each(name, kind, help string, rows []monitor.Row, value func(*
 	}
 }
 
+// times writes the histograms of the rows that a convention is for.
+func (e *exposer) times(c *convention, rows []monitor.Row) {
+	isNew := true
+	for n := range rows {
+		if conventionOf(&rows[n].Key) != c {
+			continue
+		}
+		if isNew {
+			e.family(c.metric, "histogram", c.help)
+			isNew = false
+		}
+		e.histogram(c.metric, c.labelsOf(&rows[n].Key), &rows[n])
+	}
+}
+
 // histogram writes how many calls took no longer than each bound.
-func (e *exposer) histogram(name string, r *monitor.Row) {
-	labels := labelsOf(r.Key)
+func (e *exposer) histogram(name string, labels []label, r *monitor.Row) {
 	spread := cmp.Or(r.Spread, &arena.Spread{})
 	bucket := func(bound float64, below uint64) {
 		e.sample(name+"_bucket", float64(below), append(labels[:len(labels):len(labels)], label{"le", number(bound)})...)

@@ -63,6 +63,41 @@ func TestContextLabels(t *testing.T) {
 	}
 }
 
+// TestConventions: times of calls have the names of OpenTelemetry's semantic conventions.
+func TestConventions(t *testing.T) {
+	var out strings.Builder
+	since := &monitor.Interval{Rows: []monitor.Row{
+		{Key: monitor.Key{Category: "web", Direction: "in", Tags: "method=GET\npath=/orders/{}"}, Spread: spread(10)},
+		{Key: monitor.Key{Category: "web", Direction: "out", Tags: "host=localhost"}, Spread: spread(10)},
+		{Key: monitor.Key{Category: "db", Direction: "out", Tags: "statement=select ?\npath=/orders/{}"}, Spread: spread(10)},
+		{Key: monitor.Key{Category: "web", Direction: "in", Tags: "method=PUT\npath=/orders/{}"}, Spread: spread(10)},
+		{Key: monitor.Key{Category: "messaging", Direction: "in", Tags: "source=news"}, Spread: spread(10)},
+		{Key: monitor.Key{Category: "messaging", Direction: "out", Tags: "destination=news"}, Spread: spread(10)},
+		{Key: monitor.Key{Category: "messaging", Direction: "out", Tags: "consumer=shop"}, Spread: spread(10)},
+		{Key: monitor.Key{Category: "files", Direction: "out", Tags: "file=/a"}, Spread: spread(10)},
+	}}
+	if err := write(&out, Target{Main: "M", PID: 7}, false, since); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`http_server_request_duration_seconds_count{main="M",http_request_method="GET",http_route="/orders/{}"} 1`,
+		`http_server_request_duration_seconds_count{main="M",http_request_method="PUT",http_route="/orders/{}"} 1`,
+		`http_client_request_duration_seconds_count{main="M",server_address="localhost"} 1`,
+		`db_client_operation_duration_seconds_count{main="M",db_query_text="select ?",tag_path="/orders/{}"} 1`,
+		`messaging_process_duration_seconds_count{main="M",messaging_destination_name="news",messaging_operation_name="process"} 1`,
+		`messaging_client_operation_duration_seconds_count{main="M",messaging_destination_name="news",messaging_operation_name="send"} 1`,
+		`messaging_client_operation_duration_seconds_count{main="M",tag_consumer="shop",messaging_operation_name="receive"} 1`,
+		`sonde_call_seconds_count{main="M",category="files",direction="out",tag_file="/a"} 1`,
+	} {
+		if !strings.Contains(out.String(), want+"\n") {
+			t.Errorf("%s is missing in\n%s", want, out.String())
+		}
+	}
+	if n := strings.Count(out.String(), "# TYPE http_server_request_duration_seconds "); n != 1 {
+		t.Errorf("the family of requests begins %d times", n)
+	}
+}
+
 // spread returns a distribution of times in nanoseconds.
 func spread(nanos ...uint64) *arena.Spread {
 	s := &arena.Spread{}

@@ -15,11 +15,15 @@ var outgoing []byte
 // of users cannot change them.
 const targetPrefix = "sonde_"
 
-// Web is the category of HTTP requests, and verb the tag of their methods.
+// The categories with conventions in OpenTelemetry: HTTP requests, statements of databases, and messages.
 const (
-	Web  = "web"
-	verb = "verb"
+	Web       = "web"
+	Databases = "db"
+	Messaging = "messaging"
 )
+
+// verb is the tag of the methods of HTTP requests.
+const verb = "verb"
 
 // IsTarget reports whether a tag says what an outgoing call inside a transaction calls.
 func IsTarget(tag string) bool { return strings.HasPrefix(tag, targetPrefix) }
