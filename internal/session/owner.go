@@ -185,7 +185,7 @@ func AwaitDeparture(ctx context.Context, jvm *process.JVM, path string) error {
 
 const (
 	// departureLimit bounds the wait for the agent of a Sonde that was killed. It is longer than a lease.
-	departureLimit = 20 * time.Second
+	departureLimit = 30 * time.Second
 	// fewTries is how often an agent is asked again that refuses, although nobody is known to hold the JVM:
 	// it has no arena any more, or not yet.
 	fewTries = 10

@@ -50,7 +50,7 @@ func (m *measuring) process(l *life) int {
 func always(*life, *measuring) bool { return true }
 
 // lease is longer than an agent waits for a Sonde that does nothing.
-const lease = 13 * time.Second
+const lease = 23 * time.Second
 
 var disturbances = []disturbance{
 	{"", false, always, func(*life, *measuring) {}},

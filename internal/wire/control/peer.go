@@ -32,7 +32,7 @@ import (
 
 // The defaults of Settings.
 const (
-	DefaultLease   = 10 * time.Second
+	DefaultLease   = 20 * time.Second // a busy machine may give no processor to a thread of the agent for ten seconds
 	DefaultSilence = time.Minute
 	DefaultWorkers = 4
 )
