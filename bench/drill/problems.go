@@ -80,7 +80,7 @@ var problems = []problem{
 	},
 	{
 		name: "gc", describe: "papers for a year keep many rows in memory, in a heap that has little room", program: &office, slowerThan: goal,
-		options: []string{"-Xmx192m", "-Xms192m", "-XX:+UseSerialGC"},
+		options: []string{"-Xmx256m", "-Xms256m", "-XX:+UseSerialGC"},
 		order:   func(o *order) { o.annual = rand.IntN(40) == 0 },
 		kinds:   []drill.Kind{drill.Stopped}, named: []string{"collect garbage", "office.service.Statements."}, when: "annual=true",
 	},

@@ -293,8 +293,11 @@ func (r *running) send(address string, p *problem) {
 	})
 }
 
+// customer gives up in the end: a server that runs out of memory may never answer.
+var customer = http.Client{Timeout: time.Minute}
+
 func get(address string) error {
-	answer, err := http.Get(address)
+	answer, err := customer.Get(address)
 	if err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ public final class Main {
         OrderService service = new OrderService(
             new Customers(new OrderDao(database), new LineDao(database)),
             new Addresses(),
-            new Tariffs(problem.equals("tenant") ? 2_000_000 : 200),
+            new Tariffs(problem.equals("tenant") ? 4_000_000 : 200),
             numbers,
             args.length > 1 ? Carriers.at(args[1]) : Carriers.local(),
             new Statements(problem.equals("gc") ? 120_000 : 0));
