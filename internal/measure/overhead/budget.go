@@ -371,7 +371,7 @@ func foldTraces(spots []spotCost) []spotCost {
 	spots = slices.DeleteFunc(spots, isBelow)
 	for i := range spots {
 		if s := &spots[i]; s.isRoot() {
-			s.idle = belowCalls / traced * (1 - 1/float64(s.period())) * Off * crowdedFactor
+			s.idle = belowCalls / traced * (1 - 1/float64(s.period())) * Off * idleFactor
 			s.now += below/float64(calls) + s.idle
 		}
 	}
