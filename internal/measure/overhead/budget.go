@@ -28,10 +28,12 @@ const (
 	// leastUse is the part of a processor that a program is assumed to use. Hooks in a program that
 	// is almost idle cost a large part of almost nothing.
 	leastUse = 0.25
-	// burstPart is the part of the budget of ten seconds that a burst may use before hooks are thinned, and thinTo the part
-	// of the budget to which they are thinned then: until that moment, they have cost more.
+	// burstPart is the part of the budget of ten seconds that a burst may use before hooks are thinned, newPart the same for
+	// hooks that are new, and thinTo the part of the budget to which they are thinned then: until that moment, they have cost
+	// more, and the code around new hooks is compiled again.
 	burstPart = 0.125
-	thinTo    = 0.8
+	newPart   = 0.05
+	thinTo    = 0.7
 	// RecordPart is how many times a hook that writes a record costs what one costs that takes the time.
 	RecordPart = 2
 	// thinPeriod is the period of calls that are still timed after a spot was thinned once. It is the largest period of
@@ -191,7 +193,7 @@ func (g *governor) run(ctx context.Context) {
 	_, _ = g.read(ctx, 0) // hooks that exist do not cost now what they have cost so far
 	for {
 		every := budgetEvery
-		if time.Since(g.newAt) < newFor {
+		if g.areNew() {
 			every = soonEvery
 		}
 		select {
@@ -208,6 +210,9 @@ func (g *governor) run(ctx context.Context) {
 		before, err = now, reading
 	}
 }
+
+// areNew reports whether there are hooks that have just gone in.
+func (g *governor) areNew() bool { return time.Since(g.newAt) < newFor }
 
 // ProgramNanos returns the processor time of the program and of what the JVM does for it, or that of leastUse.
 func ProgramNanos(since cost.Cost) float64 {
@@ -235,7 +240,11 @@ func (g *governor) step(ctx context.Context, now time.Time, since cost.Cost) {
 		g.over = 0
 		return
 	}
-	if g.over++; g.over < inARow || recent <= burstPart*budget {
+	mayUse := burstPart
+	if g.areNew() {
+		mayUse = newPart
+	}
+	if g.over++; g.over < inARow || recent <= mayUse*budget {
 		return
 	}
 	if len(plan.spots)+len(plan.shares) == 0 {
