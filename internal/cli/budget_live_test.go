@@ -34,7 +34,7 @@ func TestBudgetOfAllLooks(t *testing.T) {
 		if code := one.end(t); code != exitOK {
 			t.Errorf("exit code %d: %s", code, one.stderr.String())
 		}
-		if !strings.Contains(one.stderr.String(), "of the program's CPU time, and the budget is < 0.01 %: ") {
+		if !strings.Contains(one.stderr.String(), " at worst, and the budget is < 0.01 %: ") {
 			t.Errorf("%s", one.stderr.String())
 		}
 		thinned := 0
