@@ -187,7 +187,7 @@ func TestCallCategoriesLive(t *testing.T) {
 			"messaging out: send orders": {1, 0}, "messaging out: receive shop": {1, 0},
 		}},
 		{"Clients", "web", true, clientJars, map[string]callRow{
-			"web in: GET /fine": {3, 0}, "web in: GET /broken": {2, 2}, "web out: localhost": {6, 3},
+			"web in: GET /fine": {4, 0}, "web in: GET /broken": {2, 2}, "web out: localhost": {7, 3},
 		}},
 		{"Netty", "web", true, nettyJars, map[string]callRow{
 			"web in: GET /orders/{}": {1, 0}, "web in: POST /orders": {1, 0}, "web in: GET /broken": {1, 1},

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -135,12 +136,31 @@ func openTelemetry(t *testing.T) []string {
 	return []string{"-javaagent:" + agent, "-Dotel.traces.exporter=none", "-Dotel.metrics.exporter=none", "-Dotel.logs.exporter=none"}
 }
 
+// A callerProgram calls a web server in two ways.
+type callerProgram struct {
+	name string
+	ways [2]string
+	jars []string
+}
+
+var (
+	jdkCaller    = callerProgram{"Caller", [2]string{"client", "connection"}, nil}
+	apacheCaller = callerProgram{"ApacheCaller", [2]string{"four", "five"}, clientJars}
+)
+
 // startCaller starts a program that calls a web server.
 func startCaller(t *testing.T, jdk jvmtest.JDK, url string, options ...string) *monitoredProgram {
 	t.Helper()
-	classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{"testdata/joined/Caller.java"}})
-	p := &monitoredProgram{t, jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: append(options, "-cp", classes, "joined.Caller")})}
-	for _, way := range []string{"client", "connection"} { // their classes are loaded
+	return jdkCaller.start(t, jdk, url, options...)
+}
+
+func (c *callerProgram) start(t *testing.T, jdk jvmtest.JDK, url string, options ...string) *monitoredProgram {
+	t.Helper()
+	jars := jarsOf(t, c.jars)
+	classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{"testdata/joined/" + c.name + ".java"}, Classpath: jars})
+	path := strings.Join(append([]string{classes}, jars...), string(os.PathListSeparator))
+	p := &monitoredProgram{t, jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: append(options, "-cp", path, "joined."+c.name)})}
+	for _, way := range c.ways { // their classes are loaded
 		p.request("order-"+way, url+" none")
 	}
 	return p
@@ -215,50 +235,59 @@ func TestTracePropagates(t *testing.T) {
 	for _, jdk := range jvmtest.JDKs(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()
-			server := startJoined(t, jdk)
-			url := "http://localhost:" + server.request("port", "") + "/seen"
-			caller := startCaller(t, jdk, url)
-			const own = "00-" + joinedTrace + "-" + joinedSpan + "-01"
-			front := startSonde(t, "trace", strconv.Itoa(caller.PID), "joined.Caller$Front.order", "--json", "--propagate", "--limit", "3")
-			back := startSonde(t, "trace", strconv.Itoa(server.PID), "joined.Joined$Shop.order", "--json", "--limit", "7")
-			var heard []string
-			for _, line := range []string{"order-client", "order-connection", "client"} {
-				heard = append(heard, strings.Fields(caller.request(line, url+" none"))...)
-			}
-			if kept := caller.request("order-client", url+" "+own); kept != "["+own+"] ["+own+"]" {
-				t.Errorf("the server has seen %s instead of the header of the request", kept)
-			}
-			if kept := caller.request("connection", url+" "+own); kept != "["+own+"]" {
-				t.Errorf("the server has seen %s instead of the header of the request", kept)
-			}
-			for _, s := range []*runningSonde{front, back} {
-				if code := s.end(t); code != exitOK {
-					t.Fatalf("exit code %d: %s", code, s.stderr.String())
-				}
-			}
-			fronts, backs := strings.Split(front.out.String(), "\n"), strings.Split(back.out.String(), "\n")
-			for i := range 2 {
-				tx := parse[sentJSON](t, fronts[i])
-				spans := tx.Root.sent()
-				if len(spans) != 2 || spans[0] == spans[1] {
-					t.Fatalf("transaction %d has sent %q: %s", i+1, spans, fronts[i])
-				}
-				for j, span := range spans {
-					if want := "[00-" + tx.TraceID + "-" + span + "-01]"; heard[2*i+j] != want {
-						t.Errorf("the server has seen %s, and Sonde says %s", heard[2*i+j], want)
-					}
-					if got := parse[joinedJSON](t, backs[2*i+j]); got.TraceID != tx.TraceID || got.ParentSpanID != span {
-						t.Errorf("transaction %d of the server: %+v, want one of trace %s below %s", 2*i+j+1, got, tx.TraceID, span)
-					}
-				}
-			}
-			if heard[4] != "null" {
-				t.Errorf("a request outside of transactions has the header %s", heard[4])
-			}
-			if tx := parse[sentJSON](t, fronts[2]); len(tx.Root.sent()) != 0 {
-				t.Errorf("requests with a header of their own have spans: %s", fronts[2])
-			}
+			checkPropagates(t, jdk, &jdkCaller)
 		})
+	}
+	t.Run("Apache", func(t *testing.T) {
+		t.Parallel()
+		checkPropagates(t, jvmtest.JDKs(t)[0], &apacheCaller)
+	})
+}
+
+func checkPropagates(t *testing.T, jdk jvmtest.JDK, program *callerProgram) {
+	t.Helper()
+	server := startJoined(t, jdk)
+	url := "http://localhost:" + server.request("port", "") + "/seen"
+	caller := program.start(t, jdk, url)
+	const own = "00-" + joinedTrace + "-" + joinedSpan + "-01"
+	front := startSonde(t, "trace", strconv.Itoa(caller.PID), "joined."+program.name+"$Front.order", "--json", "--propagate", "--limit", "3")
+	back := startSonde(t, "trace", strconv.Itoa(server.PID), "joined.Joined$Shop.order", "--json", "--limit", "7")
+	var heard []string
+	for _, line := range []string{"order-" + program.ways[0], "order-" + program.ways[1], program.ways[0]} {
+		heard = append(heard, strings.Fields(caller.request(line, url+" none"))...)
+	}
+	if kept := caller.request("order-"+program.ways[0], url+" "+own); kept != "["+own+"] ["+own+"]" {
+		t.Errorf("the server has seen %s instead of the header of the request", kept)
+	}
+	if kept := caller.request(program.ways[1], url+" "+own); kept != "["+own+"]" {
+		t.Errorf("the server has seen %s instead of the header of the request", kept)
+	}
+	for _, s := range []*runningSonde{front, back} {
+		if code := s.end(t); code != exitOK {
+			t.Fatalf("exit code %d: %s", code, s.stderr.String())
+		}
+	}
+	fronts, backs := strings.Split(front.out.String(), "\n"), strings.Split(back.out.String(), "\n")
+	for i := range 2 {
+		tx := parse[sentJSON](t, fronts[i])
+		spans := tx.Root.sent()
+		if len(spans) != 2 || spans[0] == spans[1] {
+			t.Fatalf("transaction %d has sent %q: %s", i+1, spans, fronts[i])
+		}
+		for j, span := range spans {
+			if want := "[00-" + tx.TraceID + "-" + span + "-01]"; heard[2*i+j] != want {
+				t.Errorf("the server has seen %s, and Sonde says %s", heard[2*i+j], want)
+			}
+			if got := parse[joinedJSON](t, backs[2*i+j]); got.TraceID != tx.TraceID || got.ParentSpanID != span {
+				t.Errorf("transaction %d of the server: %+v, want one of trace %s below %s", 2*i+j+1, got, tx.TraceID, span)
+			}
+		}
+	}
+	if heard[4] != "null" {
+		t.Errorf("a request outside of transactions has the header %s", heard[4])
+	}
+	if tx := parse[sentJSON](t, fronts[2]); len(tx.Root.sent()) != 0 {
+		t.Errorf("requests with a header of their own have spans: %s", fronts[2])
 	}
 }
 

@@ -6,12 +6,17 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
 import org.apache.hc.client5.http.classic.methods.HttpGet;
 import org.apache.hc.core5.http.io.entity.EntityUtils;
 
-/** A web server, and Apache's clients of both versions. A line "work N" sends all requests N times, one after the other. */
+/** A web server, Apache's clients of both versions, and the JDK's client, which does not wait. A line "work N" sends all requests N times, one after the other. */
 public final class Clients {
     private static final String SECRET = "hunter2";
+    private static final HttpClient JDK = HttpClient.newHttpClient();
 
     private Clients() {
     }
@@ -67,5 +72,7 @@ public final class Clients {
             five.execute(get, response -> EntityUtils.toString(response.getEntity()));
             five.execute(new HttpGet(url + "/broken"), response -> EntityUtils.toString(response.getEntity()));
         }
+        HttpRequest request = HttpRequest.newBuilder(URI.create(url + "/fine" + query)).header("Authorization", SECRET + "-header").build();
+        JDK.sendAsync(request, HttpResponse.BodyHandlers.ofString()).join();
     }
 }
