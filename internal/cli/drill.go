@@ -735,16 +735,17 @@ func (r *drillRun) measureShare() (part, recent float64) {
 // write more than can be read.
 func (r *drillRun) keepBudget(ctx context.Context) ending {
 	part, recent := r.measureShare()
-	isCostly := part > r.part && recent > r.part/2
+	allowed := overhead.MayCost * r.part
+	isCostly := part > allowed && recent > allowed/2
 	if (isCostly || r.lost > r.missed+fewLost) && r.leaveFrequent(ctx, 1) {
-		isCostly = part > r.part // until the next time, as if nothing had been switched off
+		isCostly = part > allowed // until the next time, as if nothing had been switched off
 	}
-	period := drill.Period(r.period, part, r.part)
+	period := drill.Period(r.period, part, allowed)
 	if period == r.period || period > r.period && !isCostly || part == 0 {
 		return notEnded
 	}
 	if period > drill.MostPeriod {
-		r.remark(fmt.Sprintf("hooks cost %s of the program's CPU time, and the budget is %s: the search ends", format.Percent(part), format.Percent(r.part)))
+		r.remark(overhead.Exceeded(part, r.part) + ": the search ends")
 		return endedBudget
 	}
 	set := withPeriod(r.applied.set, period)
@@ -753,7 +754,7 @@ func (r *drillRun) keepBudget(ctx context.Context) ending {
 		return endedBudget
 	}
 	if period > r.period {
-		r.screen.say("hooks cost %s of the program's CPU time, and the budget is %s: one call in %d is traced from now on", format.Percent(part), format.Percent(r.part), period)
+		r.screen.say("%s: one call in %d is traced from now on", overhead.Exceeded(part, r.part), period)
 	}
 	r.applied.set, r.period = set, period
 	r.countCalls()

@@ -150,6 +150,9 @@ KIND    how most of its own samples ran: interpreted, compiled (by C1 or C2, if 
 LINE    line of most of its own samples
 CPU     with --threads: processor time of the thread, from the kernel
 
+While another command of Sonde has hooks in the JVM, their time counts for the methods
+that have them.
+
 Time outside Java code has rows of its own if the sampler sees it: threads of the JVM as
 "GC", "JIT compiler" and "VM", other code by library and function. Below the table, a
 line says which part of the processor time was Java, native, VM, kernel and unknown:
@@ -313,6 +316,8 @@ func (r *hotRun) add(batch sampler.Batch) {
 		batch.At, batch.Times = r.until, nil
 		batch.Samples = slices.DeleteFunc(batch.Samples, func(s jfr.Sample) bool { return s.At.After(r.until) })
 	}
+	// What a compiler has inlined into a hook, or next to it, would be shown as time of the hook.
+	batch.Samples = hotspots.WithoutHooks(batch.Samples)
 	if r.all != nil {
 		r.all.Add(batch.At, batch.Samples, batch.Period, batch.Times)
 	}

@@ -34,9 +34,9 @@ const (
 	burstPart = 0.125
 	newPart   = 0.05
 	thinTo    = 0.6
-	// mayCost is the part of the budget that hooks may cost for long: what they cost is computed, and the code around them
+	// MayCost is the part of the budget that hooks may cost for long: what they cost is computed, and the code around them
 	// may be compiled so that they cost half as much again.
-	mayCost = 0.7
+	MayCost = 0.7
 	// RecordPart is how many times a hook that writes a record costs what one costs that takes the time.
 	RecordPart = 2
 	// thinPeriod is the period of calls that are still timed after a spot was thinned once. It is the largest period of
@@ -239,7 +239,7 @@ func (g *governor) step(ctx context.Context, now time.Time, since cost.Cost) {
 	plan := relieve(foldTraces(spots), shares, thinTo*budget*program)
 	part := min(plan.total/program, 1) // it is computed from what a call costs, and may be too much
 	recent := g.past.Add(now, since.Elapsed, time.Duration(plan.total), time.Duration(program))
-	if part <= mayCost*budget {
+	if part <= MayCost*budget {
 		g.over = 0
 		return
 	}
@@ -269,12 +269,13 @@ func (g *governor) step(ctx context.Context, now time.Time, since cost.Cost) {
 		c.share.lock.Lock()
 		c.share.allowance = allowance
 		c.share.lock.Unlock()
-		c.look.Notify(fmt.Sprintf("%s: this command may cost %s from now on, so it shows less", exceeded(part, budget), format.Percent(allowance)))
+		c.look.Notify(fmt.Sprintf("%s: this command may cost %s from now on, so it shows less", Exceeded(part, budget), format.Percent(allowance)))
 	}
 }
 
-func exceeded(part, budget float64) string {
-	return fmt.Sprintf("hooks cost %s of the program's CPU time, %s at worst, and the budget is %s", format.Percent(part), format.Percent(min(part/mayCost, 1)), format.Percent(budget))
+// Exceeded says that hooks cost too much.
+func Exceeded(part, budget float64) string {
+	return fmt.Sprintf("hooks cost %s of the program's CPU time, %s at worst, and the budget is %s", format.Percent(part), format.Percent(min(part/MayCost, 1)), format.Percent(budget))
 }
 
 // isExempt reports whether a look has no budget. The lock is held.
@@ -321,7 +322,7 @@ func (g *governor) reportExceeded(plan *relief, part, budget float64) {
 	defer g.lock.Unlock()
 	for l, m := range g.members {
 		if m.budget > 0 {
-			l.Notify(exceeded(part, budget) + ", which cannot be kept: " + advice)
+			l.Notify(Exceeded(part, budget) + ", which cannot be kept: " + advice)
 		}
 	}
 }
@@ -631,6 +632,6 @@ func notify(changes []thinning, share, budget float64) {
 		if len(own) > 1 {
 			what += fmt.Sprintf("; %s measured less, too", format.Count(len(own)-1, "other method is", "other methods are"))
 		}
-		l.Notify(exceeded(share, budget) + ": " + what)
+		l.Notify(Exceeded(share, budget) + ": " + what)
 	}
 }
