@@ -7,6 +7,8 @@ import java.util.Base64;
 
 /** Folds texts: a line has "sql", "path" or "trace" and a text in Base64, the answer has the folded one. */
 public final class Fold {
+    private static final int PENDING = 250;
+
     private Fold() {
     }
 
@@ -26,6 +28,17 @@ public final class Fold {
             SondeHooksTexts.keepFor(brief[i], "brief");
             if (SondeHooksTexts.keyOf(brief[i]) != "brief") {
                 return -1;
+            }
+        }
+        for (int from = 0; from < brief.length; from += PENDING) { // many are prepared before they are used
+            for (int i = 0; i < PENDING; i++) {
+                brief[from + i] = new Object();
+                SondeHooksTexts.keepFor(brief[from + i], "pending");
+            }
+            for (int i = 0; i < PENDING; i++) {
+                if (SondeHooksTexts.keyOf(brief[from + i]) != "pending") {
+                    return -2;
+                }
             }
         }
         int kept = 0;

@@ -1,6 +1,7 @@
 package sampler
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,8 +26,8 @@ import (
 const (
 	// stackCopied is how much of a stack the kernel copies with each sample.
 	stackCopied = 32 << 10
-	// drainEvery is the longest time between a sample and the walk over it.
-	drainEvery = 50 * time.Millisecond
+	// defaultWalkEvery is the longest time between a sample and the walk over it, if none is stated.
+	defaultWalkEvery = 50 * time.Millisecond
 	// threadsEvery is the interval at which the threads of the JVM are listed.
 	threadsEvery = time.Second
 	// lookPart bounds the share of one processor that looks at waiting threads take to 1/lookPart.
@@ -44,6 +45,7 @@ type kernelSamples struct {
 	period  time.Duration
 	waiting bool // look at waiting threads, too
 	every   time.Duration
+	walks   time.Duration // the longest time between a sample and the walk over it
 	events  *perfevents.Events
 	walker  *hotspot.Walker
 	kernel  *kernelNames
@@ -60,13 +62,17 @@ type kernelSamples struct {
 	noted   map[string]bool
 }
 
-func startKernel(ctx context.Context, jvm *process.JVM, period time.Duration, waiting bool) (samples, error) {
+func startKernel(ctx context.Context, jvm *process.JVM, options Options) (samples, error) {
+	period := cmp.Or(options.Period, DefaultKernelPeriod)
 	memory := hotspot.ProcessMemory{PID: jvm.PID}
 	libraries, err := hotspot.OpenLibraries(jvm.PID)
 	if err != nil {
 		return nil, noKernel(jvm, err)
 	}
-	k := &kernelSamples{jvm: jvm, period: period, waiting: waiting, every: min(DefaultSpacing, lookRatio*period), ended: make(chan struct{}), noted: map[string]bool{}}
+	k := &kernelSamples{
+		jvm: jvm, period: period, waiting: options.Waiting, every: min(DefaultSpacing, lookRatio*period),
+		walks: cmp.Or(options.WalkEvery, defaultWalkEvery), ended: make(chan struct{}), noted: map[string]bool{},
+	}
 	if k.walker, err = hotspot.NewWalker(memory, libraries); err != nil {
 		return nil, noKernel(jvm, err)
 	}
@@ -130,7 +136,7 @@ func (k *kernelSamples) run(ctx context.Context) {
 	looked := time.Now().Add(-k.every)
 	look := time.Now()
 	for {
-		limit := drainEvery
+		limit := k.walks
 		if k.waiting {
 			limit = max(time.Millisecond, min(limit, time.Until(look)))
 		}

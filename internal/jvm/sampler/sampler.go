@@ -26,10 +26,13 @@ import (
 
 // Options configure a Sampler. The zero value is the default of `sonde hot`.
 type Options struct {
-	Period  time.Duration // between two samples of a thread; 0 for the default of the source
-	CPUTime bool          // the recorder samples by processor time, which the JVM calls experimental; the kernel always does
-	Source  Source
-	Waiting bool // include waiting threads; the flight recorder needs thread dumps for that
+	Period time.Duration // between two samples of a thread; 0 for the default of the source
+	// WalkEvery is the longest time between a sample of the kernel and the walk over its stack; 0 for a short one. Code that
+	// changes in between is unknown, and each round of walks costs Sonde about a millisecond.
+	WalkEvery time.Duration
+	CPUTime   bool // the recorder samples by processor time, which the JVM calls experimental; the kernel always does
+	Source    Source
+	Waiting   bool // include waiting threads; the flight recorder needs thread dumps for that
 	// Accounts adds the processor time of the JVM's own threads as samples without a stack. Only
 	// the kernel samples these threads.
 	Accounts bool
@@ -169,7 +172,7 @@ func startOutside(ctx context.Context, pid int, options Options) (*Sampler, erro
 	if err != nil {
 		return nil, err
 	}
-	samples, err := startKernel(ctx, jvm, cmp.Or(options.Period, DefaultKernelPeriod), options.Waiting)
+	samples, err := startKernel(ctx, jvm, options)
 	if err != nil {
 		return nil, err
 	}

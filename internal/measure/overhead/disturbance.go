@@ -62,7 +62,7 @@ func (p *Pace) Follow(ctx context.Context, isHooked func(classfile.MethodRef) bo
 	p.after = nil
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	if p.sampler != nil {
-		p.sample(ctx, followPeriod)
+		p.sample(ctx, followPeriod, followEvery)
 	}
 	done := make(chan struct{})
 	p.endDone = func() { cancel(); <-done }
@@ -102,7 +102,7 @@ func (p *Pace) Leave(ctx context.Context) {
 	}
 	p.end()
 	if p.sampler != nil {
-		p.sample(context.WithoutCancel(ctx), pacePeriod)
+		p.sample(context.WithoutCancel(ctx), pacePeriod, 0)
 	}
 	p.left = time.Now()
 }

@@ -66,14 +66,14 @@ const (
 // watched. The caller must call Close.
 func WatchPace(ctx context.Context, pid int) *Pace {
 	p := &Pace{pid: pid, began: time.Now()}
-	p.sample(ctx, pacePeriod)
+	p.sample(ctx, pacePeriod, 0)
 	return p
 }
 
-// sample takes samples with another period from now on.
-func (p *Pace) sample(ctx context.Context, period time.Duration) {
+// sample takes samples with another period from now on. walkEvery is the longest time between a sample and the walk over it.
+func (p *Pace) sample(ctx context.Context, period, walkEvery time.Duration) {
 	p.stop(ctx)
-	if s, err := sampler.Start(ctx, p.pid, sampler.Options{Source: sampler.Kernel, Period: period}); err == nil {
+	if s, err := sampler.Start(ctx, p.pid, sampler.Options{Source: sampler.Kernel, Period: period, WalkEvery: walkEvery}); err == nil {
 		p.sampler = s
 	}
 }
@@ -238,7 +238,7 @@ func (p *Pace) Changed() {
 	}
 	if p.isFollowing() { // results begin again later
 		p.end()
-		p.sample(context.Background(), pacePeriod)
+		p.sample(context.Background(), pacePeriod, 0)
 	}
 }
 

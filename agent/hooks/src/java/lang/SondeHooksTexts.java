@@ -13,8 +13,10 @@ final class SondeHooksTexts {
 
     private static final int STATEMENTS = 2048;
     private static final int PATHS = 1024;
-    private static final int OBJECTS = 1 << 14;
     private static final int WINDOW = 16;
+    /** The places of objects that were asked for once or never, and after them those of objects that are used again: sets of WINDOW each. */
+    private static final int FRESH = 1 << 11;
+    private static final int REUSED = 1 << 14;
 
     /** The characters of a statement that are read. */
     private static final int MOST_READ = 16384;
@@ -36,9 +38,12 @@ final class SondeHooksTexts {
     /** Keys are unique objects, so that comparing them takes no time. */
     private final AtomicReferenceArray<String> statements = new AtomicReferenceArray<String>(STATEMENTS);
     private final AtomicReferenceArray<String> paths = new AtomicReferenceArray<String>(PATHS);
-    /** By identity, within a few steps of the home of each object. */
-    private final AtomicReferenceArray<SondeHooksKept> objects = new AtomicReferenceArray<SondeHooksKept>(OBJECTS);
-    private int turn;
+    /** By identity, in the set of each object. */
+    private final AtomicReferenceArray<SondeHooksKept> objects = new AtomicReferenceArray<SondeHooksKept>(FRESH + REUSED);
+    /** The hashes of the objects, so that a search reads only what it finds. */
+    private final int[] hashes = new int[FRESH + REUSED];
+    /** By set, the place that is used next, less whole sets: the oldest object makes room. */
+    private final int[] turns = new int[(FRESH + REUSED) / WINDOW];
 
     private SondeHooksTexts() {
     }
@@ -168,42 +173,77 @@ final class SondeHooksTexts {
     }
 
     /**
-     * Objects that are used once take the places of each other, long before the collector finds them, and not those of
-     * objects that are used again and again. Races are harmless: an object loses its key.
+     * Remembers the key of an object among the fresh ones, unless a pool or a cache returns an object again. Fresh objects
+     * are few, because the collector looks at each of them. Races are harmless: an object loses its key.
      */
     private void keep(Object object, String key) {
         int hash = SondeHooksKept.hash(object);
-        int home = hash >>> 16;
-        int chosen = -1;
-        for (int i = 0; i < WINDOW; i++) {
-            int slot = home + i & OBJECTS - 1;
-            SondeHooksKept there = objects.get(slot);
-            if (there != null && there.hash == hash && there.get() == object) { // a pool or a cache returns it again
-                if (there.text != key) {
-                    objects.set(slot, new SondeHooksKept(object, key));
-                }
-                return;
-            }
-            if (chosen < 0 && (there == null || there.uses < 2 || there.get() == null)) {
-                chosen = slot;
-            }
+        int at = seek(fresh(hash), object, hash);
+        at = at < 0 ? seek(reused(hash), object, hash) : at;
+        if (at < 0) {
+            put(fresh(hash), new SondeHooksKept(object, key));
+        } else if (objects.get(at).text != key) {
+            objects.set(at, new SondeHooksKept(object, key));
         }
-        if (chosen < 0) {
-            chosen = home + (turn++ & WINDOW - 1) & OBJECTS - 1;
-        }
-        objects.set(chosen, new SondeHooksKept(object, key));
     }
 
     private String find(Object object) {
         int hash = SondeHooksKept.hash(object);
-        for (int i = 0; i < WINDOW; i++) {
-            SondeHooksKept there = objects.get((hash >>> 16) + i & OBJECTS - 1);
-            if (there != null && there.hash == hash && there.get() == object) {
-                there.uses++;
-                return there.text;
+        int at = seek(fresh(hash), object, hash);
+        boolean isFresh = at >= 0;
+        at = isFresh ? at : seek(reused(hash), object, hash);
+        SondeHooksKept found = at < 0 ? null : objects.get(at);
+        if (found == null || found.get() != object) {
+            return null;
+        }
+        if (isFresh && ++found.uses == 2) {
+            put(reused(hash), found);
+        }
+        return found.text;
+    }
+
+    /** The first place of the set of a fresh object. */
+    private static int fresh(int hash) {
+        return (hash >>> 16) * WINDOW & FRESH - 1;
+    }
+
+    /** The first place of the set of an object that is used again. */
+    private static int reused(int hash) {
+        return FRESH + ((hash >>> 16) * WINDOW & REUSED - 1);
+    }
+
+    /** The place of an object in a set; negative if it has none. */
+    private int seek(int set, Object object, int hash) {
+        for (int at = set; at < set + WINDOW; at++) {
+            if (hashes[at] == hash) {
+                SondeHooksKept there = objects.get(at);
+                if (there != null && there.get() == object) {
+                    return at;
+                }
             }
         }
-        return null;
+        return -1;
+    }
+
+    /** Puts an object into a set, at the place of the oldest one, or of one that is gone if the set is that of reused objects. */
+    private void put(int set, SondeHooksKept kept) {
+        int turn = turns[set / WINDOW];
+        for (int i = 0; set >= FRESH && i < WINDOW; i++) {
+            SondeHooksKept there = objects.get(set + i);
+            if (there == null || there.get() == null) {
+                turn = i;
+                break;
+            }
+        }
+        for (int i = 0; i < WINDOW; i++) { // another thread may be faster
+            int at = set + (turn + i & WINDOW - 1);
+            SondeHooksKept there = objects.get(at);
+            if (objects.compareAndSet(at, there, kept)) {
+                hashes[at] = kept.hash;
+                turns[set / WINDOW] = turn + i + 1;
+                return;
+            }
+        }
     }
 
     /**
