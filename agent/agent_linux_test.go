@@ -120,12 +120,17 @@ func isGone(t *testing.T, target *jvmtest.Running) {
 	}
 }
 
-// everyDoor runs a test on each JDK, by each door, all at once: an agent that was
-// started with its JVM mostly waits for its next look for an invitation.
+// everyDoor runs a test by each door, at once: an agent that was started with its
+// JVM mostly waits for its next look for an invitation. Outside a soak the JDKs
+// take turns at the doors.
 func everyDoor(t *testing.T, test func(t *testing.T, target *jvmtest.Running, d door)) {
 	t.Parallel()
 	for _, jdk := range jvmtest.JDKs(t) {
-		for _, d := range doors(t) {
+		all := doors(t)
+		for i, d := range all {
+			if !jvmtest.Turn(t, jdk, i, len(all)) {
+				continue
+			}
 			t.Run(fmt.Sprintf("jdk%d-%s", jdk.Major, d.name), func(t *testing.T) {
 				t.Parallel()
 				classpath, main := jvmtest.Waiting(t, jdk)
@@ -238,7 +243,7 @@ func TestSilenceEndsTheSession(t *testing.T) {
 }
 
 func TestInvitationWithoutTheTicketIsThrownAway(t *testing.T) {
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		classpath, main := jvmtest.Waiting(t, jdk)
 		d := doors(t)[1]
 		target := jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: append(d.args, "-cp", classpath, main)})
@@ -293,11 +298,11 @@ func everyGuest(t *testing.T, test func(t *testing.T, g *guest)) {
 	everyProgram(t, "Guest", test)
 }
 
-// everyProgram runs a fixture, by its class, on each JDK.
+// everyProgram runs a fixture, by its class, on one JDK, in a soak on each.
 func everyProgram(t *testing.T, main string, test func(t *testing.T, g *guest)) {
 	t.Parallel()
 	live := liveTemplate(t)
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()
 			dir := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{filepath.Join("testdata", main+".java")}})
@@ -505,7 +510,7 @@ func TestTicketsCannotBeStolen(t *testing.T) {
 	if err := os.WriteFile(jar, content, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			classpath, main := jvmtest.Waiting(t, jdk)
 			caught := startThief(t)
@@ -687,7 +692,7 @@ func watchTmp(t *testing.T) (changes func() []seenEvent) {
 func TestTicketIsNeverOpenToOthers(t *testing.T) {
 	t.Parallel()
 	d := doors(t)[1]
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		for _, umask := range []string{"000", "002", "022", "077"} {
 			t.Run(fmt.Sprintf("jdk%d-%s", jdk.Major, umask), func(t *testing.T) {
 				t.Parallel()

@@ -28,7 +28,7 @@ import (
 // cannot see the hooks, is loaded as it is, counted and named. All of it goes when that
 // is asked for.
 func TestPackWeavesWhatLoads(t *testing.T) {
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			p := newPacked(t, jdk)
 			p.start("arena=" + filepath.Join(p.dir, "a-%p.arena"))
@@ -86,7 +86,7 @@ func TestPackWeavesWhatLoads(t *testing.T) {
 
 // A pack that cannot be used does no harm, and the notice has the reason.
 func TestPackThatCannotBeUsedIsLeftOut(t *testing.T) {
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			p := newPacked(t, jdk)
 			file, err := os.ReadFile(p.file)
@@ -181,7 +181,7 @@ func TestPackOfOthersIsLeftOut(t *testing.T) {
 // What the filter leaves out starts as if there were no agent; and a program that ends
 // at once leaves what it did in its arena.
 func TestPackIsForThoseWhoAreMeant(t *testing.T) {
-	jdk := jvmtest.JDKs(t)[0]
+	jdk := jvmtest.OneJDK(t)[0]
 	p := newPacked(t, jdk)
 	arenas := filepath.Join(p.dir, "arenas")
 	if err := os.Mkdir(arenas, 0o700); err != nil {
@@ -474,7 +474,7 @@ func lineOf(t *testing.T, text string) int {
 // Labels for which the ring, which is not read, has no room are all one, and no
 // call is lost.
 func TestPackTellsSoManyLabelsApart(t *testing.T) {
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			const room, labels = 256, 300
 			p := newPacked(t, jdk)
@@ -513,7 +513,7 @@ func TestPackTellsSoManyLabelsApart(t *testing.T) {
 // Hooks are called before the program needs them, and what that measures is not the program's: neither a
 // method has more calls, nor is a call left under way or the thread inside anything.
 func TestPackRehearsesItsHooks(t *testing.T) {
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			p := newPacked(t, jdk)
 			path := filepath.Join(p.dir, "a.arena")
@@ -560,7 +560,7 @@ func TestPackSearchesEndInSmallTables(t *testing.T) {
 			return table[:4*slots], nil
 		}
 	}
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		for _, test := range []struct {
 			name      string
 			spots     int
@@ -640,7 +640,7 @@ func TestPackIsFoundOrGone(t *testing.T) {
 
 // A program that met no class of the pack leaves no arena where none was asked for.
 func TestPackLeavesNoArenaInWhichNothingIs(t *testing.T) {
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			p := newPacked(t, jdk)
 			for line, want := range map[string]bool{"threads 1": false, "changed 1": true, "work 1": true} {

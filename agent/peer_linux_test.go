@@ -227,7 +227,7 @@ func TestStandbyAndTheRefusedAreNotMeasured(t *testing.T) {
 	t.Parallel()
 	d := doors(t)[1]
 	live := liveTemplate(t)
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()
 			dir := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{filepath.Join("testdata", "Guest.java")}})

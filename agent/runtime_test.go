@@ -28,7 +28,7 @@ func TestTemplatesAreEmbedded(t *testing.T) {
 
 // The driver's spins give sound lower bounds, its own clock sound upper ones.
 func TestTimedReport(t *testing.T) {
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			outcome := drive(t, jdk)
 			if outcome.Exit != 0 {

@@ -18,7 +18,7 @@ import (
 // everyTracer runs the fixture that calls hooks as its input says.
 func everyTracer(t *testing.T, test func(t *testing.T, g *guest)) {
 	t.Parallel()
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()
 			dir := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{filepath.Join("testdata", "Traces.java")}})

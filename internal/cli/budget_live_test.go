@@ -18,7 +18,7 @@ import (
 // thinned is reported to each command concerned, and calls stay counted.
 func TestBudgetOfAllLooks(t *testing.T) {
 	t.Parallel()
-	p := live.Start(t, jvmtest.JDKs(t)[0], live.Attach, live.Hammer)
+	p := live.Start(t, jvmtest.OneJDK(t)[0], live.Attach, live.Hammer)
 	without := startSonde(t, append(countArgs(p.PID, "hammer.**"), "--json")...)
 	with := startSonde(t, append(countArgs(p.PID, "hammer.Main.tiny*"), "--json", "--budget", "0.0001%")...)
 	before := p.Counts()
@@ -60,7 +60,7 @@ func TestBudgetOfAllLooks(t *testing.T) {
 // less then, and says so; its cost is listed.
 func TestBudgetOfTrees(t *testing.T) {
 	t.Parallel()
-	p := live.Start(t, jvmtest.JDKs(t)[0], live.Attach, live.Hammer)
+	p := live.Start(t, jvmtest.OneJDK(t)[0], live.Attach, live.Hammer)
 	p.StartLoad(1)
 	pid := strconv.Itoa(p.PID)
 	o := newOwnService(t, "sonde", ownDirectory(t))

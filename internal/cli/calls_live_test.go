@@ -26,7 +26,10 @@ func TestCallsLive(t *testing.T) {
 		t.Skipf("NOT TESTED: %s is missing: run .ci/setup h2", callsH2)
 	}
 	for _, jdk := range jvmtest.JDKs(t) {
-		for _, isWarm := range []bool{true, false} {
+		for i, isWarm := range []bool{true, false} {
+			if !jvmtest.Turn(t, jdk, i, 2) {
+				continue
+			}
 			t.Run(fmt.Sprintf("jdk%d warm %v", jdk.Major, isWarm), func(t *testing.T) {
 				t.Parallel()
 				classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{"testdata/calls/Calls.java"}, Classpath: []string{callsH2}})

@@ -37,7 +37,10 @@ func TestDrillLive(t *testing.T) {
 		if jdk.Major < 17 {
 			continue // the program has records
 		}
-		for _, test := range tests {
+		for i, test := range tests {
+			if !jvmtest.Turn(t, jdk, i, len(tests)) {
+				continue
+			}
 			t.Run(fmt.Sprintf("%s, jdk%d", test.problem, jdk.Major), func(t *testing.T) {
 				t.Parallel()
 				pid := startDrilled(t, jdk, test.problem)
@@ -117,7 +120,7 @@ func TestDrillRemembers(t *testing.T) {
 		return d, stderr
 	}
 	const offered = "fresh figures decide"
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()
 			pid := startDrilled(t, jdk, "deep")

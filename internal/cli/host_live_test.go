@@ -32,7 +32,7 @@ func steady(command, output, pid string) string {
 // or the process itself. They do not start a service.
 func TestHostCommandsByBothWays(t *testing.T) {
 	t.Parallel()
-	p := startLooked(t, jvmtest.JDKs(t)[0])
+	p := startLooked(t, jvmtest.OneJDK(t)[0])
 	o := newOwnService(t, "sonde", ownDirectory(t))
 	commands := [][]string{
 		{"ps"}, {"ps", "--json"}, {"status", p.pid}, {"status", p.pid, "--json"}, {"doctor", p.pid}, {"doctor", p.pid, "--json"},
@@ -64,7 +64,7 @@ func TestHostCommandsByBothWays(t *testing.T) {
 // TestBackgroundIsReadyLate: a command that cannot enter the JVM fails, also with --background.
 func TestBackgroundIsReadyLate(t *testing.T) {
 	t.Parallel()
-	jdk := jvmtest.JDKs(t)[0]
+	jdk := jvmtest.OneJDK(t)[0]
 	classpath, mainClass := jvmtest.Waiting(t, jdk)
 	jvm := jvmtest.Start(t, jdk, jvmtest.Launch{Args: []string{"-XX:+DisableAttachMechanism", "-cp", classpath, mainClass, "x"}})
 	o := newOwnService(t, "sonde", ownDirectory(t))

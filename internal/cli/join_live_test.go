@@ -64,7 +64,7 @@ func traceJoined(t *testing.T, p *monitoredProgram, requests int, send func(), o
 // TestTraceJoinsRequests: a transaction has the trace of the request that it works for, also on another thread.
 func TestTraceJoinsRequests(t *testing.T) {
 	t.Parallel()
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()
 			p := startJoined(t, jdk)
@@ -232,7 +232,7 @@ func (c *sentCallJSON) sent() (spans []string) {
 // first has made. Requests with a header of their own, and those outside of transactions, stay as they are.
 func TestTracePropagates(t *testing.T) {
 	t.Parallel()
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()
 			checkPropagates(t, jdk, &jdkCaller)
@@ -240,7 +240,7 @@ func TestTracePropagates(t *testing.T) {
 	}
 	t.Run("Apache", func(t *testing.T) {
 		t.Parallel()
-		checkPropagates(t, jvmtest.JDKs(t)[0], &apacheCaller)
+		checkPropagates(t, jvmtest.OneJDK(t)[0], &apacheCaller)
 	})
 }
 
@@ -294,7 +294,7 @@ func checkPropagates(t *testing.T, jdk jvmtest.JDK, program *callerProgram) {
 // TestTraceWith: what another program does for a transaction is a part of it, below the call that has sent the request.
 func TestTraceWith(t *testing.T) {
 	t.Parallel()
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()
 			server := startJoined(t, jdk)

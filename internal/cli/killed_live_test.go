@@ -173,7 +173,7 @@ func TestStopWithoutParent(t *testing.T) {
 // TestCommandAfterAKill: a command waits until the agent of a service that was just killed has left.
 func TestCommandAfterAKill(t *testing.T) {
 	t.Parallel()
-	p := startLooked(t, jvmtest.JDKs(t)[0])
+	p := startLooked(t, jvmtest.OneJDK(t)[0])
 	o := newOwnService(t, "sonde", ownDirectory(t))
 	for _, how := range []string{"--no-service", "--left"} { // by itself, and in the next service
 		if code, _, stderr := o.run(t, "count", p.pid, "looked.**", "java.util.**", "--timing", "none", "--background"); code != exitOK {

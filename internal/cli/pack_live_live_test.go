@@ -211,7 +211,7 @@ func (s *packedShop) takesOver() {
 
 // TestPackThatIsRefusedLive shows why a JVM runs without its pack, and what undo does.
 func TestPackThatIsRefusedLive(t *testing.T) {
-	jdk := jvmtest.JDKs(t)[0]
+	jdk := jvmtest.OneJDK(t)[0]
 	s := newPackedShop(t, jdk)
 	if out := s.must("undo", s.pid); !strings.Contains(out, "removed the hooks of 2 methods from process "+s.pid) || !strings.Contains(out, "its measurements stay: sonde report "+s.arena) {
 		t.Errorf("%s", out)

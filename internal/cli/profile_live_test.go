@@ -20,7 +20,7 @@ import (
 // TestProfileLive profiles a program that counts itself and ends by Ctrl-C.
 func TestProfileLive(t *testing.T) {
 	t.Parallel()
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()
 			p := live.Start(t, jdk, live.Attach, live.Calls)
@@ -59,7 +59,7 @@ func TestProfileLive(t *testing.T) {
 // TestProfileOfNothing asks for roots that are not there, or not called.
 func TestProfileOfNothing(t *testing.T) {
 	t.Parallel()
-	jdk := jvmtest.JDKs(t)[0]
+	jdk := jvmtest.OneJDK(t)[0]
 	p := live.Start(t, jdk, live.Attach, live.Calls)
 	p.Run(1)
 	for _, tt := range []struct{ root, note, problem string }{
@@ -116,7 +116,7 @@ func TestProfileStart(t *testing.T) {
 // TestLambdasAreRoots: the class of a lambda or method reference cannot have a hook, so what it calls is the root.
 func TestLambdasAreRoots(t *testing.T) {
 	t.Parallel()
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()
 			classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{filepath.Join("testdata", "started", "Referenced.java")}})

@@ -82,7 +82,7 @@ const (
 // TestTraceLive traces a program that makes known calls.
 func TestTraceLive(t *testing.T) {
 	t.Parallel()
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()
 			classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{"testdata/traced/Traced.java"}})
@@ -154,7 +154,7 @@ func TestTraceOutgoing(t *testing.T) {
 // TestTraceProxies traces through a subclass that was made at run time, and through a proxy of an interface.
 func TestTraceProxies(t *testing.T) {
 	t.Parallel()
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()
 			classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{"testdata/proxied/Proxied.java"}})

@@ -36,7 +36,7 @@ func callsBy(d *document.Count) map[string]uint64 {
 // that loads while they are counted.
 func TestSelectByType(t *testing.T) {
 	t.Parallel()
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()
 			s := startTyped(t, jdk)

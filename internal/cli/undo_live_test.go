@@ -88,7 +88,7 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 // /tmp clean: the commands know the pack by its arena, and can look at the JVM as well.
 func TestUnannouncedPackLive(t *testing.T) {
 	t.Parallel()
-	s := newPackedShop(t, jvmtest.JDKs(t)[0])
+	s := newPackedShop(t, jvmtest.OneJDK(t)[0])
 	s.do("sell 2 gold")
 	notice := filepath.Join("/tmp", process.PackNoticeName(s.PID))
 	forget := func() {

@@ -94,7 +94,7 @@ func having(lines []string, text string) (found []string) {
 // TestLiveViews runs all live commands in a terminal whose size changes.
 func TestLiveViews(t *testing.T) {
 	t.Parallel()
-	jdk := jvmtest.JDKs(t)[0]
+	jdk := jvmtest.OneJDK(t)[0]
 	classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{"testdata/walked/OneClass.java"}})
 	program := jvmtest.Start(t, jdk, jvmtest.Launch{Args: []string{"-Xmx64m", "-cp", classes, "OneClass"}})
 	pid := strconv.Itoa(program.PID)

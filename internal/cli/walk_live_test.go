@@ -17,7 +17,7 @@ import (
 // from the history. Its class gets hooks, and the cause is one of its own methods.
 func TestWalkOfOneClass(t *testing.T) {
 	t.Parallel()
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()
 			classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{"testdata/walked/OneClass.java"}})

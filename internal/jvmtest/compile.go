@@ -58,6 +58,9 @@ func compile(jdk JDK, f Fixture) (string, error) {
 	if len(f.Classpath) > 0 {
 		args = append(args, "-cp", strings.Join(f.Classpath, string(os.PathListSeparator)))
 	}
+	for _, option := range briefly { // of the JVM that compiles
+		args = append(args, "-J"+option)
+	}
 	args = append(append(args, f.Flags...), f.Sources...)
 	javac := exec.Command(jdk.Tool("javac"), args...)
 	javac.Env = cleanEnv()

@@ -3,6 +3,7 @@ package jvmtest
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 )
 
@@ -102,7 +103,16 @@ func TestTurnsCoverEachCaseOnce(t *testing.T) {
 	if one := OneJDK(t); len(jdks) > 0 && len(one) != 1 {
 		t.Errorf("one JDK is %v", one)
 	}
+	if newest := NewestJDK(t); len(jdks) > 0 && (len(newest) != 1 || newest[0] != jdks[len(jdks)-1]) {
+		t.Errorf("the newest JDK of %v is %v", jdks, newest)
+	}
+	if one := OneOf(t, []int{1, 2, 3}); len(one) != 1 || !slices.Equal(one, OneOf(t, []int{1, 2, 3})) {
+		t.Errorf("one of three is %v, want the same one each time", one)
+	}
 	t.Setenv("SONDE_SOAK", "1")
+	if all := OneOf(t, []int{1, 2, 3}); len(all) != 3 {
+		t.Errorf("in a soak one of three is %v, want all", all)
+	}
 	if all := OneJDK(t); len(all) != len(jdks) {
 		t.Errorf("in a soak one JDK is %v, want all of %v", all, jdks)
 	}

@@ -29,8 +29,10 @@ func briefOptions() []string {
 	if Soak() {
 		return nil
 	}
-	return []string{"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"}
+	return briefly
 }
+
+var briefly = []string{"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"}
 
 // An Outcome is the output and exit status of a program.
 type Outcome struct {

@@ -31,11 +31,16 @@ func Turn(t *testing.T, jdk JDK, i, n int) bool {
 	if Soak() || turns < 2 {
 		return true
 	}
-	name, _, _ := strings.Cut(t.Name(), "/")
-	first := fnv.New32a()
-	_, _ = first.Write([]byte(name)) // never fails
 	place := slices.IndexFunc(jdks, func(j JDK) bool { return j.Major == jdk.Major })
-	return (i+place+int(first.Sum32()%uint32(turns)))%turns == 0
+	return (i+place+int(hashOf(t)%uint32(turns)))%turns == 0
+}
+
+// hashOf returns a number that the name of the test decides, the same in its subtests.
+func hashOf(t *testing.T) uint32 {
+	name, _, _ := strings.Cut(t.Name(), "/")
+	sum := fnv.New32a()
+	_, _ = sum.Write([]byte(name)) // never fails
+	return sum.Sum32()
 }
 
 // OneJDK returns one of the supported JDKs of this machine, which the name of the
@@ -44,4 +49,27 @@ func OneJDK(t *testing.T) []JDK {
 	t.Helper()
 	jdks := JDKs(t)
 	return slices.DeleteFunc(slices.Clone(jdks), func(j JDK) bool { return !Turn(t, j, 0, len(jdks)) })
+}
+
+// NewestJDK returns the newest of the supported JDKs of this machine, or all of them in a soak. It is
+// for programs that do more on newer JDKs.
+func NewestJDK(t *testing.T) []JDK {
+	t.Helper()
+	jdks := JDKs(t)
+	if Soak() || len(jdks) == 0 {
+		return jdks
+	}
+	return jdks[len(jdks)-1:]
+}
+
+// OneOf returns one of several variants of a test, which its name decides independently of OneJDK,
+// or all of them in a soak. It is for what other tests do in the other variants.
+func OneOf[T any](t *testing.T, variants []T) []T {
+	t.Helper()
+	if Soak() || len(variants) == 0 {
+		return variants
+	}
+	const otherBits = 16 // than those that decide the JDK
+	i := int(hashOf(t)>>otherBits) % len(variants)
+	return variants[i : i+1]
 }

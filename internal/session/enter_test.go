@@ -29,7 +29,7 @@ func leaveTicket(t *testing.T, p *live.Program) {
 // Sonde waits long: one JDK shows it.
 func TestAnAgentThatDoesNotComeIsReplaced(t *testing.T) {
 	t.Parallel()
-	p := live.Start(t, jvmtest.JDKs(t)[0], live.Attach, live.Calls)
+	p := live.Start(t, jvmtest.OneJDK(t)[0], live.Attach, live.Calls)
 	leaveTicket(t, p)
 	p.Run(1)
 	s := open(t, p)
@@ -42,7 +42,7 @@ func TestAnAgentThatDoesNotComeIsReplaced(t *testing.T) {
 
 func TestAnAgentThatCannotBeReplacedIsMissed(t *testing.T) {
 	t.Parallel()
-	p := live.Start(t, jvmtest.JDKs(t)[0], live.Attach.With("-XX:+DisableAttachMechanism"), live.Calls)
+	p := live.Start(t, jvmtest.OneJDK(t)[0], live.Attach.With("-XX:+DisableAttachMechanism"), live.Calls)
 	leaveTicket(t, p)
 	if _, err := Open(t.Context(), p.PID, Settings{}); !errors.Is(err, targetfs.ErrNotTaken) {
 		t.Errorf("entered: %v", err)

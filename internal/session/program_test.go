@@ -16,10 +16,10 @@ import (
 	"github.com/sonde-jvm/sonde/test/live"
 )
 
-// onJDKs runs a test on each JDK, all at once.
+// onJDKs runs a test on one JDK, in a soak on each, all at once.
 func onJDKs(t *testing.T, test func(t *testing.T, jdk jvmtest.JDK)) {
 	t.Helper()
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()
 			test(t, jdk)
@@ -27,14 +27,14 @@ func onJDKs(t *testing.T, test func(t *testing.T, jdk jvmtest.JDK)) {
 	}
 }
 
-// byDoors runs a test on each JDK by each door, all at once.
+// byDoors runs a test on one JDK by one door, in a soak on each JDK by each door, all at once.
 func byDoors(t *testing.T, test func(t *testing.T, jdk jvmtest.JDK, door live.Door)) {
 	t.Helper()
 	jar := filepath.Join(t.TempDir(), "sonde-agent.jar")
 	if err := os.WriteFile(jar, agent.AgentJar(), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for _, door := range []live.Door{live.Attach, live.JavaAgent(jar)} {
+	for _, door := range jvmtest.OneOf(t, []live.Door{live.Attach, live.JavaAgent(jar)}) {
 		t.Run(door.Name, func(t *testing.T) {
 			onJDKs(t, func(t *testing.T, jdk jvmtest.JDK) { test(t, jdk, door) })
 		})

@@ -16,7 +16,7 @@ import (
 // TestClassPathStaysReadable: a program that reads all jars of its class path still can after
 // Sonde has left, and nobody else can put anything there.
 func TestClassPathStaysReadable(t *testing.T) {
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{filepath.Join("testdata", "Scan.java")}})
 			// A /tmp of its own: others' sessions keep jars in the usual one.

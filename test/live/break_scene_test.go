@@ -40,15 +40,26 @@ func onBothJDKs(t *testing.T, test func(t *testing.T, jdk jvmtest.JDK)) {
 	jvmtest.OnEach(t, jvmtest.JDKs(t), test)
 }
 
-// onDoors runs a test of a JDK by each door that is its turn, both in a soak.
-func onDoors(t *testing.T, jdk jvmtest.JDK, test func(t *testing.T, door live.Door)) {
+// onOneJDK runs a test on one JDK, in a soak on each.
+func onOneJDK(t *testing.T, test func(t *testing.T, jdk jvmtest.JDK)) {
 	t.Helper()
-	doors := []live.Door{live.Attach, live.JavaAgent(agentJar(t))}
-	for i, door := range doors {
-		if jvmtest.Turn(t, jdk, i, len(doors)) {
-			t.Run(door.Name, func(t *testing.T) { test(t, door) })
+	jvmtest.OnEach(t, jvmtest.OneJDK(t), test)
+}
+
+// byOneDoorInTurn is like byOneDoor, one after the other.
+func byOneDoorInTurn(t *testing.T, test func(t *testing.T, jdk jvmtest.JDK, door live.Door)) {
+	t.Helper()
+	onOneJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+		for _, door := range jvmtest.OneOf(t, doors(t)) {
+			t.Run(door.Name, func(t *testing.T) { test(t, jdk, door) })
 		}
-	}
+	})
+}
+
+// doors are the ways to enter a program.
+func doors(t *testing.T) []live.Door {
+	t.Helper()
+	return []live.Door{live.Attach, live.JavaAgent(agentJar(t))}
 }
 
 func stage(t *testing.T, jdk jvmtest.JDK, door live.Door, workloads ...string) *scene {

@@ -124,36 +124,34 @@ func TestSondeIsKilled(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	onBothJDKs(t, func(t *testing.T, jdk jvmtest.JDK) {
-		onDoors(t, jdk, func(t *testing.T, door live.Door) {
-			random := rand.New(rand.NewPCG(seed, uint64(jdk.Major)))
-			t.Cleanup(func() {
-				if t.Failed() {
-					t.Logf("to repeat: SONDE_SEED=%d", seed)
-				}
-			})
-			s := stage(t, jdk, door, live.Hammer, live.Calls, live.Recursion, live.Neighbour)
-			s.Run(1)
-			before := s.remember()
-			s.StartLoad(2)
-			steps := make(map[string]int)
-			for range kills {
-				steps[killSondeIn(s, random)]++
-				s.moves()
+	byOneDoorInTurn(t, func(t *testing.T, jdk jvmtest.JDK, door live.Door) {
+		random := rand.New(rand.NewPCG(seed, uint64(jdk.Major)))
+		t.Cleanup(func() {
+			if t.Failed() {
+				t.Logf("to repeat: SONDE_SEED=%d", seed)
 			}
-			t.Logf("killed after the steps %v", steps)
-			survivor := s.enter("survivor")
-			survivor.hook(arena.Timed, "hammer.**")
-			s.moves()
-			if survivor.calls() == 0 {
-				t.Error("the hooks of the next session have seen nothing")
-			}
-			survivor.leave()
-			s.StopLoad()
-			s.Check()
-			s.sweep()
-			s.asItWas(before)
 		})
+		s := stage(t, jdk, door, live.Hammer, live.Calls, live.Recursion, live.Neighbour)
+		s.Run(1)
+		before := s.remember()
+		s.StartLoad(2)
+		steps := make(map[string]int)
+		for range kills {
+			steps[killSondeIn(s, random)]++
+			s.moves()
+		}
+		t.Logf("killed after the steps %v", steps)
+		survivor := s.enter("survivor")
+		survivor.hook(arena.Timed, "hammer.**")
+		s.moves()
+		if survivor.calls() == 0 {
+			t.Error("the hooks of the next session have seen nothing")
+		}
+		survivor.leave()
+		s.StopLoad()
+		s.Check()
+		s.sweep()
+		s.asItWas(before)
 	})
 }
 
@@ -231,33 +229,31 @@ func agentJar(t *testing.T) string {
 // TestJVMIsKilled kills the program: what was measured until then is reported, to
 // the last call, and the files go.
 func TestJVMIsKilled(t *testing.T) {
-	onBothJDKs(t, func(t *testing.T, jdk jvmtest.JDK) {
-		onDoors(t, jdk, func(t *testing.T, door live.Door) {
-			s := stage(t, jdk, door, live.Hammer, live.Calls, live.Exceptions)
-			s.Run(1)
-			visit := s.enter("witness")
-			visit.hook(arena.Timed, fixtures...)
-			since := s.Counts()
-			s.Run(3)
-			truth := s.Counts().Minus(since)
-			if err := syscall.Kill(s.jvm, syscall.SIGKILL); err != nil {
-				t.Fatal(err)
-			}
-			<-s.Ended()
-			<-visit.Done()
-			if err := visit.Err(); !errors.Is(err, session.ErrExited) || !strings.HasPrefix(err.Error(), fmt.Sprintf("process %d", s.jvm)) {
-				t.Errorf("the session ended because: %v", err)
-			}
-			compared(t, truth, visit.measured())
-			if farewell, err := visit.close(); err != nil || len(farewell.Remarks) > 0 {
-				t.Errorf("leaving: %v, %q", err, farewell.Remarks)
-			}
-			compared(t, truth, visit.measured())
-			filesOf(t, s.jvm)
-			if _, err := session.Open(context.Background(), s.jvm, session.Settings{}); err == nil {
-				t.Error("a process that is gone was entered")
-			}
-		})
+	byOneDoorInTurn(t, func(t *testing.T, jdk jvmtest.JDK, door live.Door) {
+		s := stage(t, jdk, door, live.Hammer, live.Calls, live.Exceptions)
+		s.Run(1)
+		visit := s.enter("witness")
+		visit.hook(arena.Timed, fixtures...)
+		since := s.Counts()
+		s.Run(3)
+		truth := s.Counts().Minus(since)
+		if err := syscall.Kill(s.jvm, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		<-s.Ended()
+		<-visit.Done()
+		if err := visit.Err(); !errors.Is(err, session.ErrExited) || !strings.HasPrefix(err.Error(), fmt.Sprintf("process %d", s.jvm)) {
+			t.Errorf("the session ended because: %v", err)
+		}
+		compared(t, truth, visit.measured())
+		if farewell, err := visit.close(); err != nil || len(farewell.Remarks) > 0 {
+			t.Errorf("leaving: %v, %q", err, farewell.Remarks)
+		}
+		compared(t, truth, visit.measured())
+		filesOf(t, s.jvm)
+		if _, err := session.Open(context.Background(), s.jvm, session.Settings{}); err == nil {
+			t.Error("a process that is gone was entered")
+		}
 	})
 }
 
@@ -361,7 +357,7 @@ func withoutWarnings(text string) string {
 // TestThreadsAreStoppedInHooks interrupts and stops threads that are in hooks
 // most of the time.
 func TestThreadsAreStoppedInHooks(t *testing.T) {
-	onBothJDKs(t, func(t *testing.T, jdk jvmtest.JDK) {
+	onOneJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
 		l := startLone(t, jdk, "ending", "Ending")
 		for range jvmtest.Times(1, 3) {
 			visit := l.hooked(arena.Timed, "ending.Ending$Work.*")
@@ -418,7 +414,7 @@ func TestStacksOverflowInHooks(t *testing.T) {
 // TestClassesAreUnloadedWhileWoven lets loaders come and go with hooks in their
 // classes, which do not keep them alive.
 func TestClassesAreUnloadedWhileWoven(t *testing.T) {
-	onBothJDKs(t, func(t *testing.T, jdk jvmtest.JDK) {
+	onOneJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
 		s := stage(t, jdk, live.Attach, live.Loading, live.Hammer)
 		s.Run(1)
 		oracle := live.NewOracle(t, s.Program)
@@ -605,44 +601,42 @@ func fillers(s *scene) []string {
 // TestTwoSondes opens a second session while a first is there: its error names who
 // that is, the first does not notice, and the second can enter after it.
 func TestTwoSondes(t *testing.T) {
-	onBothJDKs(t, func(t *testing.T, jdk jvmtest.JDK) {
-		onDoors(t, jdk, func(t *testing.T, door live.Door) {
-			s := stage(t, jdk, door, live.Hammer, live.Calls)
-			s.Run(1)
-			before := s.remember()
-			first := s.enter("the first")
-			first.hook(0, fixtures...)
-			since := s.Counts()
-			s.StartLoad(2)
-			for range 3 {
-				_, err := session.Open(context.Background(), s.jvm, session.Settings{Command: "the second"})
-				var held *session.HeldError
-				if !errors.As(err, &held) || held.Holder != fmt.Sprintf("the first, process %d", os.Getpid()) {
-					t.Fatalf("the second Sonde got: %v", err)
-				}
-				if strings.Contains(err.Error(), "\n") {
-					t.Errorf("more than a line: %q", err)
-				}
+	byOneDoorInTurn(t, func(t *testing.T, jdk jvmtest.JDK, door live.Door) {
+		s := stage(t, jdk, door, live.Hammer, live.Calls)
+		s.Run(1)
+		before := s.remember()
+		first := s.enter("the first")
+		first.hook(0, fixtures...)
+		since := s.Counts()
+		s.StartLoad(2)
+		for range 3 {
+			_, err := session.Open(context.Background(), s.jvm, session.Settings{Command: "the second"})
+			var held *session.HeldError
+			if !errors.As(err, &held) || held.Holder != fmt.Sprintf("the first, process %d", os.Getpid()) {
+				t.Fatalf("the second Sonde got: %v", err)
 			}
-			s.moves()
-			s.StopLoad()
-			first.exact(s, since)
-			if err := first.Err(); err != nil {
-				t.Error(err)
+			if strings.Contains(err.Error(), "\n") {
+				t.Errorf("more than a line: %q", err)
 			}
-			first.leave()
-			second, err := session.Open(context.Background(), s.jvm, session.Settings{Command: "the second"})
-			if err != nil {
-				t.Fatalf("after the first has left: %v", err)
-			}
-			visit := visiting(t, second)
-			visit.hook(0, fixtures...)
-			since = s.Counts()
-			s.Run(1)
-			visit.exact(s, since)
-			visit.leave()
-			s.asItWas(before)
-		})
+		}
+		s.moves()
+		s.StopLoad()
+		first.exact(s, since)
+		if err := first.Err(); err != nil {
+			t.Error(err)
+		}
+		first.leave()
+		second, err := session.Open(context.Background(), s.jvm, session.Settings{Command: "the second"})
+		if err != nil {
+			t.Fatalf("after the first has left: %v", err)
+		}
+		visit := visiting(t, second)
+		visit.hook(0, fixtures...)
+		since = s.Counts()
+		s.Run(1)
+		visit.exact(s, since)
+		visit.leave()
+		s.asItWas(before)
 	})
 }
 
@@ -650,13 +644,9 @@ func TestTwoSondes(t *testing.T) {
 // an agent can take part, and either leave first: both effects are in force
 // while both are there, ours are counted exactly, and each leaves the other's.
 func TestAnotherAgentChangesTheSameClasses(t *testing.T) {
-	onBothJDKs(t, func(t *testing.T, jdk jvmtest.JDK) {
+	onOneJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
 		other := live.OtherAgent(t, jdk)
-		orders := []string{"change", "change-once"}
-		for i, order := range orders {
-			if !jvmtest.Turn(t, jdk, i, len(orders)) {
-				continue
-			}
+		for _, order := range []string{"change", "change-once"} {
 			t.Run(order+" from the start", func(t *testing.T) {
 				door := live.JavaAgent(other + "=" + order + " neighbour.Spoken original-word changed")
 				s := stage(t, jdk, door, live.Neighbour, live.Hammer)

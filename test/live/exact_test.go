@@ -3,15 +3,12 @@ package live_test
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/sonde-jvm/sonde/agent"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
@@ -22,20 +19,18 @@ import (
 // ofTheProgram is every method of a program but those that count for it.
 var ofTheProgram = []string{"**", "!java.**", "!javax.**", "!jdk.**", "!sun.**", "!com.sun.**", "!harness.**"}
 
-// byBothDoors runs a test on each JDK, by each door, all at once. Outside a soak
-// the JDKs take turns at the doors.
-func byBothDoors(t *testing.T, test func(t *testing.T, jdk jvmtest.JDK, door live.Door)) {
+// byOneDoor runs a test on one JDK by one door, which its name decides. In a soak
+// it runs on each JDK by each door, all at once.
+func byOneDoor(t *testing.T, test func(t *testing.T, jdk jvmtest.JDK, door live.Door)) {
 	t.Helper()
-	jar := filepath.Join(t.TempDir(), "sonde-agent.jar")
-	if err := os.WriteFile(jar, agent.AgentJar(), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	for _, jdk := range jvmtest.JDKs(t) {
-		doors := []live.Door{live.Attach, live.JavaAgent(jar)}
-		for i, door := range doors {
-			if !jvmtest.Turn(t, jdk, i, len(doors)) {
-				continue
-			}
+	byDoors(t, jvmtest.OneJDK(t), test)
+}
+
+// byDoors is like byOneDoor with these JDKs.
+func byDoors(t *testing.T, jdks []jvmtest.JDK, test func(t *testing.T, jdk jvmtest.JDK, door live.Door)) {
+	t.Helper()
+	for _, jdk := range jdks {
+		for _, door := range jvmtest.OneOf(t, doors(t)) {
 			t.Run(fmt.Sprintf("jdk%d by %s", jdk.Major, door.Name), func(t *testing.T) {
 				t.Parallel()
 				test(t, jdk, door)
@@ -245,9 +240,9 @@ var representatives = map[string]string{
 }
 
 // TestCountsAreExact counts every workload by hooks of every kind, and expects the
-// program's own results the same before, meanwhile and afterwards.
+// program's own results the same before, meanwhile and afterwards. It runs on each JDK.
 func TestCountsAreExact(t *testing.T) {
-	byBothDoors(t, func(t *testing.T, jdk jvmtest.JDK, door live.Door) {
+	byDoors(t, jvmtest.JDKs(t), func(t *testing.T, jdk jvmtest.JDK, door live.Door) {
 		p := live.Start(t, jdk, door, append(slices.Clone(live.Everyday), live.Hammer)...)
 		before := p.Check()
 		c := observe(t, p, settings[0].flags, ofTheProgram...)
@@ -295,7 +290,7 @@ func (c *counting) allCalled(when string) {
 // TestCountsAreExactFromTheFirstLoad puts hooks in before any class of the
 // workloads has run, so that most load through Sonde.
 func TestCountsAreExactFromTheFirstLoad(t *testing.T) {
-	byBothDoors(t, func(t *testing.T, jdk jvmtest.JDK, door live.Door) {
+	byOneDoor(t, func(t *testing.T, jdk jvmtest.JDK, door live.Door) {
 		p := live.Start(t, jdk, door, live.Everyday...)
 		c := observe(t, p, arena.On|arena.Timed, ofTheProgram...)
 		p.Run(2)
@@ -313,7 +308,7 @@ func TestCountsAreExactFromTheFirstLoad(t *testing.T) {
 // TestCountsAreExactInANamedModule shows that hooks are seen from a module that
 // reads nothing of Sonde.
 func TestCountsAreExactInANamedModule(t *testing.T) {
-	byBothDoors(t, func(t *testing.T, jdk jvmtest.JDK, door live.Door) {
+	byOneDoor(t, func(t *testing.T, jdk jvmtest.JDK, door live.Door) {
 		p := live.Start(t, jdk, door, live.Modular)
 		before := p.Check()
 		c := observe(t, p, arena.On|arena.Timed|arena.Flat, "modular.**")
@@ -409,7 +404,7 @@ func (c *counting) withoutConstructors(when string) {
 // do, in the middle of a program's work: from one moment of rest to another not a
 // call is lost or counted twice.
 func TestCountsAreExactThroughSwitchesUnderLoad(t *testing.T) {
-	byBothDoors(t, func(t *testing.T, jdk jvmtest.JDK, door live.Door) {
+	byOneDoor(t, func(t *testing.T, jdk jvmtest.JDK, door live.Door) {
 		p := live.Start(t, jdk, door, append(slices.Clone(live.Everyday), live.Hammer)...)
 		before := p.Check()
 		c := enter(t, p)
@@ -469,7 +464,7 @@ func TestMethodsOfTheJDKAreCounted(t *testing.T) {
 		{"library/Main.hashesStrings(Ljava/lang/String;)J", "java/lang/String.hashCode()I"}:                              times,
 		{"library/Main.parsesNoNumbers()J", "java/lang/Integer.parseInt(Ljava/lang/String;)I"}:                           times,
 	}
-	byBothDoors(t, func(t *testing.T, jdk jvmtest.JDK, door live.Door) {
+	byOneDoor(t, func(t *testing.T, jdk jvmtest.JDK, door live.Door) {
 		p := live.Start(t, jdk, door, live.Library)
 		before := p.Check()
 		c := observe(t, p, arena.On|arena.Timed, append([]string{"library.**"}, libraryMethods...)...)
@@ -508,7 +503,7 @@ func TestMethodsOfTheJDKAreCounted(t *testing.T) {
 // TestTheAgentsOwnCallsAreNotCounted makes the agent work hard while the program
 // rests: of what the agent calls of the JDK nothing may show.
 func TestTheAgentsOwnCallsAreNotCounted(t *testing.T) {
-	byBothDoors(t, func(t *testing.T, jdk jvmtest.JDK, door live.Door) {
+	byOneDoor(t, func(t *testing.T, jdk jvmtest.JDK, door live.Door) {
 		p := live.Start(t, jdk, door, live.Library)
 		p.Run(1)
 		c := observe(t, p, arena.On, libraryMethods...)
@@ -581,7 +576,7 @@ var callers = map[string][]string{
 // TestContextsAreWhoCalled shows that each method stands below its callers in the
 // tree of calling contexts, and that the tree sums up to what is counted without.
 func TestContextsAreWhoCalled(t *testing.T) {
-	byBothDoors(t, func(t *testing.T, jdk jvmtest.JDK, door live.Door) {
+	byOneDoor(t, func(t *testing.T, jdk jvmtest.JDK, door live.Door) {
 		p := live.Start(t, jdk, door, live.Everyday...)
 		c := observe(t, p, arena.On, ofTheProgram...)
 		p.Run(3)

@@ -12,7 +12,7 @@ import (
 // hooks have places for at first.
 func TestThousandsOfThreadsAtOnce(t *testing.T) {
 	many := uint64(manyThreads)
-	byBothDoors(t, func(t *testing.T, jdk jvmtest.JDK, door live.Door) {
+	byOneDoor(t, func(t *testing.T, jdk jvmtest.JDK, door live.Door) {
 		p := live.Start(t, jdk, door, live.Threads)
 		before := p.Check()
 		c := observe(t, p, arena.On|arena.Timed, "threads.**")
@@ -41,7 +41,7 @@ func TestThousandsOfThreadsAtOnce(t *testing.T) {
 // what both did is counted.
 func TestThreadsInheritPlaces(t *testing.T) {
 	const perRound = 104 // threads
-	byBothDoors(t, func(t *testing.T, jdk jvmtest.JDK, door live.Door) {
+	byOneDoor(t, func(t *testing.T, jdk jvmtest.JDK, door live.Door) {
 		p := live.Start(t, jdk, door, live.Threads)
 		p.Run(1)
 		c := observe(t, p, arena.On|arena.Timed|arena.Flat, "threads.**")
@@ -86,7 +86,7 @@ func (c *counting) threads() []arena.Thread {
 // for which no place was free is counted too, without its time.
 func TestVirtualThreadsAreCounted(t *testing.T) {
 	const parked = 20_000
-	byBothDoors(t, func(t *testing.T, jdk jvmtest.JDK, door live.Door) {
+	byDoors(t, jvmtest.NewestJDK(t), func(t *testing.T, jdk jvmtest.JDK, door live.Door) {
 		if !live.Supports(jdk, live.Virtual) {
 			t.Skipf("JDK %d has no virtual threads", jdk.Major)
 		}
@@ -144,7 +144,7 @@ func (c *counting) virtualBlocks() {
 // and after hooks came in.
 func TestMethodsStillRunning(t *testing.T) {
 	const inside = 3
-	byBothDoors(t, func(t *testing.T, jdk jvmtest.JDK, door live.Door) {
+	byOneDoor(t, func(t *testing.T, jdk jvmtest.JDK, door live.Door) {
 		p := live.Start(t, jdk, door, live.Blocking)
 		p.Run(1)
 		p.Block(2) // these are entered without hooks, and left with them
@@ -225,7 +225,7 @@ func (c *counting) stacks() {
 // TestRecursionIsTimedOnce shows that the time of calls inside calls of the same
 // method is in the outermost one's alone, however deep and by whatever detours.
 func TestRecursionIsTimedOnce(t *testing.T) {
-	byBothDoors(t, func(t *testing.T, jdk jvmtest.JDK, door live.Door) {
+	byOneDoor(t, func(t *testing.T, jdk jvmtest.JDK, door live.Door) {
 		p := live.Start(t, jdk, door, live.Recursion, live.Hammer, live.Calls)
 		p.Run(1)
 		c := observe(t, p, arena.On|arena.Timed|arena.Flat, "recursion.**", "hammer.**", "calls.**")

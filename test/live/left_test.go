@@ -34,24 +34,21 @@ type host struct {
 	oracle *live.Oracle
 }
 
-// hosts runs a test on each JDK, by each of these doors; outside a soak the JDKs
-// take turns at the doors.
+// hosts runs a test on one JDK by one of these doors, which its name decides, in a
+// soak on each JDK by each door.
 func hosts(t *testing.T, doors []string, test func(h *host), workloads ...string) {
 	t.Helper()
-	hostsWith(t, jvmtest.JDKs(t), doors, nil, test, workloads...)
+	hostsWith(t, jvmtest.OneJDK(t), doors, nil, test, workloads...)
 }
 
-// hostsWith is like hosts for programs that run with options of java.
+// hostsWith is like hosts with these JDKs, for programs that run with options of java.
 func hostsWith(t *testing.T, jdks []jvmtest.JDK, doors, options []string, test func(h *host), workloads ...string) {
 	t.Helper()
 	t.Parallel()
 	for _, jdk := range jdks {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()
-			for i, name := range doors {
-				if !jvmtest.Turn(t, jdk, i, len(doors)) {
-					continue
-				}
+			for _, name := range jvmtest.OneOf(t, doors) {
 				t.Run(name, func(t *testing.T) { test(startHost(t, jdk, doorOf(t, name).With(options...), workloads...)) })
 			}
 		})
@@ -360,9 +357,10 @@ var looked = []string{
 }
 
 // TestUndoneCodeAndReflectionAreWhatTheyWere asks the JVM itself, before, while
-// and after a program and the JDK below it have hooks.
+// and after a program and the JDK below it have hooks. It runs on each JDK: they
+// differ in what retransformation loses.
 func TestUndoneCodeAndReflectionAreWhatTheyWere(t *testing.T) {
-	hosts(t, bothDoors, func(h *host) {
+	hostsWith(t, jvmtest.JDKs(t), bothDoors, nil, func(h *host) {
 		h.Keep()
 		// What only the hooks' coming loads or links is there before.
 		h.undo(h.open())

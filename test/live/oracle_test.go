@@ -9,7 +9,7 @@ import (
 )
 
 func TestOracleSeesTheSameTwice(t *testing.T) {
-	onEachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+	onOneJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
 		p := Start(t, jdk, Attach, Calls, Shapes, Loading)
 		p.Run(1)
 		oracle := NewOracle(t, p)
@@ -32,7 +32,7 @@ func TestOracleSeesTheSameTwice(t *testing.T) {
 }
 
 func TestOracleSeesAnotherAgentsChange(t *testing.T) {
-	onEachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+	onOneJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
 		p := Start(t, jdk, Attach, Neighbour)
 		p.Run(1)
 		oracle := NewOracle(t, p)
@@ -66,7 +66,7 @@ func TestOracleSeesAnotherAgentsChange(t *testing.T) {
 }
 
 func TestOracleSeesWhatIsAlive(t *testing.T) {
-	onEachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+	onOneJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
 		p := Start(t, jdk, Attach, Loading, Blocking)
 		p.Run(3)
 		oracle := NewOracle(t, p)
@@ -96,7 +96,7 @@ func TestOracleSeesWhatIsAlive(t *testing.T) {
 
 func TestOracleSeesLoadersThatAreHeld(t *testing.T) {
 	loaders := []string{"loading.Isolating", "loading.Confining", "loading.Delegating"}
-	onEachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+	onOneJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
 		p := Start(t, jdk, Attach, Loading)
 		p.Keep()
 		p.Again()

@@ -49,7 +49,7 @@ func TestWorkloadsCountWhatTheirRoundsAmountTo(t *testing.T) {
 }
 
 func TestModularWorkload(t *testing.T) {
-	onEachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+	onOneJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
 		p := Start(t, jdk, Attach, Modular)
 		p.Run(3)
 		p.Check()
@@ -78,7 +78,7 @@ func TestVirtualWorkload(t *testing.T) {
 
 func TestBlockedMethodsHaveBeenEntered(t *testing.T) {
 	const latches = "(Ljava/util/concurrent/CountDownLatch;Ljava/util/concurrent/CountDownLatch;)"
-	onEachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+	onOneJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
 		p := Start(t, jdk, Attach, Blocking)
 		p.Run(1)
 		before := p.Counts()
@@ -119,7 +119,7 @@ func TestThousandsOfThreads(t *testing.T) {
 }
 
 func TestHammerTellsItsRate(t *testing.T) {
-	onEachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+	onOneJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
 		p := Start(t, jdk, Attach.With("-Xmx256m"), Hammer)
 		p.Run(2)
 		operations, from := p.Rate()
@@ -132,7 +132,7 @@ func TestHammerTellsItsRate(t *testing.T) {
 }
 
 func TestReflectTellsTheSameTwice(t *testing.T) {
-	onEachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+	onOneJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
 		p := Start(t, jdk, Attach, Reflected)
 		before := p.Reflect()
 		p.Run(1)
@@ -157,7 +157,7 @@ func TestReflectTellsTheSameTwice(t *testing.T) {
 
 func TestAnotherUsersProgram(t *testing.T) {
 	wrap := jvmtest.AsNobody(t)
-	onEachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+	onOneJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
 		p := Start(t, jdk, Door{Name: "nobody", Wrap: wrap}, Construction, Loading)
 		p.Run(1)
 		checkCounts(t, p)
@@ -211,7 +211,7 @@ func TestSnapshotsAreComparedAsMultisets(t *testing.T) {
 }
 
 func TestOtherAgentFromTheStart(t *testing.T) {
-	onEachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+	onOneJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
 		agent := OtherAgent(t, jdk)
 		for order, lasts := range map[string]bool{"change": true, "change-once": false} {
 			t.Run(order, func(t *testing.T) {
@@ -257,7 +257,7 @@ func losesParameterNames(t *testing.T, jdk jvmtest.JDK) bool {
 }
 
 func TestFootprintIsStable(t *testing.T) {
-	onEachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+	onOneJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
 		p := Start(t, jdk, Attach, Calls)
 		p.Run(10)
 		p.Footprint()

@@ -25,7 +25,7 @@ var handedWays = []struct{ name, from string }{
 // TestHandedWork profiles a program that hands work over in all ways. Each piece must be below the call that handed it over,
 // with the calls that the program makes and the time that it says; other work of the same threads must not.
 func TestHandedWork(t *testing.T) {
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.NewestJDK(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()
 			classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{"testdata/handed/Handed.java"}})

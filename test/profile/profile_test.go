@@ -120,7 +120,7 @@ func (b behaviour) profile(t *testing.T, p *program, scheme profile.Scheme) {
 // same methods all the while are as exact as alone, one after the other, and so are the counts of
 // the other look.
 func TestProfilesBesideAnotherLook(t *testing.T) {
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()
 			p := start(t, jdk, live.Attach, "kinds", "recursion", "exceptions")
@@ -277,7 +277,7 @@ func (c contexts) add(other contexts) {
 // TestLazyInstrumentsAThirdOfEager: of a wide hierarchy, of which the root uses
 // little, lazy puts hooks into at most a third of the methods that eager does.
 func TestLazyInstrumentsAThirdOfEager(t *testing.T) {
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		t.Run(jdk.Version, func(t *testing.T) {
 			t.Parallel()
 			hooks := make(map[profile.Scheme]int)
@@ -318,7 +318,7 @@ func TestDurationIsOfTheFigures(t *testing.T) {
 		}
 		return ""
 	}
-	p := start(t, jvmtest.JDKs(t)[0], live.Attach, "wide")
+	p := start(t, jvmtest.OneJDK(t)[0], live.Attach, "wide")
 	narrowed := make(chan struct{})
 	var reported bool
 	options := profile.Options{Roots: []string{"wide.Main.root"}, Timing: cct.Exact, Progress: func(progress profile.Progress) {

@@ -3,6 +3,7 @@ package programs
 import (
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -36,15 +37,18 @@ var neverLeft = map[string]int64{
 	"FlexibleConstructors": 3,
 }
 
-// A program is a compiled fixture.
+// A program is a class with its nested classes, compiled together with others.
 type program struct {
 	name    string
 	classes string // directory
 }
 
+// TestWovenProgramsBehaveAlike compares programs with what they do when they are
+// woven. Outside a soak the JDKs take turns at the programs that all can run.
 func TestWovenProgramsBehaveAlike(t *testing.T) {
+	levels := []int{17, 21, 25}
 	sources := map[int][]string{17: generate(t)}
-	for _, level := range []int{17, 21, 25} {
+	for _, level := range levels {
 		found, err := filepath.Glob(fmt.Sprintf("src%d/*.java", level))
 		if err != nil || len(found) == 0 {
 			t.Fatalf("no programs for Java %d: %v", level, err)
@@ -53,27 +57,31 @@ func TestWovenProgramsBehaveAlike(t *testing.T) {
 	}
 	for _, jdk := range jvmtest.JDKs(t) {
 		choices, runtime := weavings(t, jdk)
-		for level, paths := range sources {
-			if level > jdk.Major {
-				continue
+		var paths []string
+		for _, level := range levels {
+			all := sources[level]
+			for i, path := range all {
+				if level == 17 && jvmtest.Turn(t, jdk, i, len(all)) || level > 17 && level <= jdk.Major {
+					paths = append(paths, path)
+				}
 			}
-			for _, path := range paths {
-				name := strings.TrimSuffix(filepath.Base(path), ".java")
-				t.Run(fmt.Sprintf("jdk%d/%s", jdk.Major, name), func(t *testing.T) {
-					t.Parallel()
-					fixture := jvmtest.Fixture{Sources: []string{path}, Flags: []string{"-parameters"}}
-					p := program{name, jvmtest.Compile(t, jdk, fixture)}
-					p.compare(t, jdk, choices, runtime)
-				})
-			}
+		}
+		classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: paths, Flags: []string{"-parameters"}})
+		for i, path := range paths {
+			name := strings.TrimSuffix(filepath.Base(path), ".java")
+			t.Run(fmt.Sprintf("jdk%d/%s", jdk.Major, name), func(t *testing.T) {
+				t.Parallel()
+				program{name, classes}.compare(t, jdk, i, choices, runtime)
+			})
 		}
 	}
 }
 
 // compare runs the program as it is, then woven in each way, and at last woven in
-// the last way with its counters shown. Outside a soak the JDKs take turns at the
-// ways before the last, which has the templates of the others.
-func (p program) compare(t *testing.T, jdk jvmtest.JDK, choices []weaving, runtime []string) {
+// the last way with its counters shown. Outside a soak the programs, which have
+// numbers, take turns at the ways before the last, which has the templates of the
+// others.
+func (p program) compare(t *testing.T, jdk jvmtest.JDK, number int, choices []weaving, runtime []string) {
 	t.Helper()
 	want := run(t, jdk, nil, []string{p.classes}, p.name)
 	if want.Stdout == "" {
@@ -81,10 +89,10 @@ func (p program) compare(t *testing.T, jdk jvmtest.JDK, choices []weaving, runti
 	}
 	last := len(choices) - 1
 	for i, choice := range choices {
-		if i != last && !jvmtest.Turn(t, jdk, i+len(p.name), last) {
+		if i != last && i != number%last && !jvmtest.Soak() {
 			continue
 		}
-		woven := weaveAll(t, p.classes, choice, leftAlone[p.name])
+		woven := p.weave(t, choice)
 		path := append([]string{woven}, runtime...)
 		// Classes of the class path are verified always. The flag verifies the JDK's own too, which
 		// takes longer than the program.
@@ -204,19 +212,20 @@ func compileTemplate(t *testing.T, class []byte, method string) *weave.Template 
 	return template
 }
 
-// weaveAll weaves every method of every class below dir and returns the
+// weave weaves every method of every class of the program and returns the
 // directory of the results. Nothing may be left alone but methods listed in
-// mayStay, each of which must be.
-func weaveAll(t *testing.T, dir string, choice weaving, mayStay []string) string {
+// leftAlone, each of which must be.
+func (p program) weave(t *testing.T, choice weaving) string {
 	t.Helper()
 	out := t.TempDir()
 	weaver := weave.NewWeaver()
 	stay := make(map[string]bool)
-	for _, method := range mayStay {
+	for _, method := range leftAlone[p.name] {
 		stay[method] = false
 	}
-	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".class") {
+	err := filepath.WalkDir(p.classes, func(path string, entry fs.DirEntry, err error) error {
+		outer, _, _ := strings.Cut(strings.TrimSuffix(filepath.Base(path), ".class"), "$")
+		if err != nil || entry.IsDir() || outer != p.name {
 			return err
 		}
 		class, err := os.ReadFile(path)
@@ -271,9 +280,9 @@ func generate(t *testing.T) []string {
 	t.Helper()
 	dir := t.TempDir()
 	var paths []string
-	for name, members := range generated {
+	for _, name := range slices.Sorted(maps.Keys(generated)) {
 		path := filepath.Join(dir, name+".java")
-		text := fmt.Sprintf("public final class %s {\n%s}\n", name, members())
+		text := fmt.Sprintf("public final class %s {\n%s}\n", name, generated[name]())
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -299,7 +299,11 @@ func tellLeftAlone(t *testing.T, s *session.Look) {
 // onAll runs a test on every JDK.
 func onAll(t *testing.T, test func(t *testing.T, jdk jvmtest.JDK)) {
 	t.Helper()
-	for _, jdk := range jvmtest.JDKs(t) {
-		t.Run("jdk"+jdk.Version, func(t *testing.T) { test(t, jdk) })
-	}
+	jvmtest.OnEach(t, jvmtest.JDKs(t), test)
+}
+
+// onOne runs a test on one JDK, in a soak on every JDK.
+func onOne(t *testing.T, test func(t *testing.T, jdk jvmtest.JDK)) {
+	t.Helper()
+	jvmtest.OnEach(t, jvmtest.OneJDK(t), test)
 }

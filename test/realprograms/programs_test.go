@@ -120,18 +120,14 @@ var h2 = work{name: "H2Work", jars: []string{"h2"}, patterns: []string{"org.h2.*
 
 // TestH2SaysTheSameWithAHookInEveryMethod checks that a database answers the same
 // with a hook in each of its methods, and that the hooks count what its client
-// counts. Outside a soak the JDKs take turns at the doors.
+// counts. Outside a soak it runs on one JDK by one door.
 func TestH2SaysTheSameWithAHookInEveryMethod(t *testing.T) {
 	jar := filepath.Join(t.TempDir(), "agent.jar")
 	if err := os.WriteFile(jar, agent.AgentJar(), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	onAll(t, func(t *testing.T, jdk jvmtest.JDK) {
-		doors := []live.Door{live.Attach, live.JavaAgent(jar)}
-		for i, door := range doors {
-			if !jvmtest.Turn(t, jdk, i, len(doors)) {
-				continue
-			}
+	onOne(t, func(t *testing.T, jdk jvmtest.JDK) {
+		for _, door := range jvmtest.OneOf(t, []live.Door{live.Attach, live.JavaAgent(jar)}) {
 			t.Run(door.Name, func(t *testing.T) {
 				p := start(t, jdk, jdk, h2.with(door.Options...))
 				exercise(t, p, h2.patterns...)
@@ -154,7 +150,7 @@ const mostWait = 10 * time.Second
 // as the database's client made, own times must add up to the whole, and the
 // database must answer as before, meanwhile and afterwards.
 func TestH2IsProfiledFromAboveToTheLastCall(t *testing.T) {
-	onAll(t, func(t *testing.T, jdk jvmtest.JDK) {
+	onOne(t, func(t *testing.T, jdk jvmtest.JDK) {
 		scheme := profile.Lazy
 		if jdk.Major >= 25 {
 			scheme = profile.Eager // each scheme on one JDK: rounds of hooks take seconds

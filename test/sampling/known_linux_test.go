@@ -100,13 +100,14 @@ func compile(t *testing.T, names ...string) string {
 	return jvmtest.Compile(t, jvmtest.Need(t, 17), f)
 }
 
-// sampled returns the JDKs that a test uses. In make test, only the stacks of TestKnownStacks are those of all releases.
+// sampled returns the JDKs that a test uses. In make test, only the stacks of TestKnownStacks are those of all releases;
+// other tests use one JDK.
 func sampled(t *testing.T) []jvmtest.JDK {
 	t.Helper()
 	if isMatrix() {
 		return jvmtest.Releases(t, jvmtest.AllReleases...)
 	}
-	return jvmtest.JDKs(t)
+	return jvmtest.OneJDK(t)
 }
 
 // enough reports whether the samples are enough to judge: in make test by their number, so that a slow machine only takes longer.

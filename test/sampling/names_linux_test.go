@@ -14,7 +14,7 @@ import (
 // TestHiddenNames waits until the flight recorder and the kernel have the same names for several hidden classes.
 func TestHiddenNames(t *testing.T) {
 	classes := compile(t, "Known")
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			p := jvmtest.Start(t, jdk, jvmtest.Launch{Args: []string{"-Xint", "-cp", classes, "Known", "lambda", "handle"}})
 			names := func(samples []jfr.Sample) map[string]bool {

@@ -21,7 +21,11 @@ import (
 func TestNothingChanges(t *testing.T) {
 	classes := compile(t, "Untouched")
 	flags := []string{"", "-XX:+DisableAttachMechanism", "-XX:-EnableDynamicAgentLoading", "-XX:-UsePerfData"}
-	for _, jdk := range sampled(t) {
+	jdks := jvmtest.JDKs(t)
+	if isMatrix() {
+		jdks = sampled(t)
+	}
+	for _, jdk := range jdks {
 		for i, flag := range flags {
 			if flag == "-XX:-EnableDynamicAgentLoading" && jdk.Major < 9 || !isMatrix() && !jvmtest.Turn(t, jdk, i, len(flags)) {
 				continue

@@ -43,7 +43,7 @@ const (
 // TestSlowRequestsOfOneTenantInTomcat traces what one tenant waited for too long. The
 // application reports which ones those were.
 func TestSlowRequestsOfOneTenantInTomcat(t *testing.T) {
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		t.Run("jdk"+jdk.Version, func(t *testing.T) {
 			s := startTomcat(t, jdk)
 			s.visitAll(t, 1, 1)

@@ -12,7 +12,7 @@ import (
 // A whole java.base, not skipped: the largest program at hand. How long it takes is
 // printed, not judged.
 func TestBaseIsMirrored(t *testing.T) {
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		t.Run(jdk.Version, func(t *testing.T) {
 			files := base(t, jdk)
 			g := New(Settings{})

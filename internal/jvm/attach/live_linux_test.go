@@ -46,15 +46,15 @@ func execute(t *testing.T, c *Conn, command string, args ...string) string {
 	return reply.Text
 }
 
-// onEachJDK runs a test on each JDK there is.
-func onEachJDK(t *testing.T, test func(t *testing.T, jdk jvmtest.JDK)) {
-	for _, jdk := range jvmtest.JDKs(t) {
-		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) { test(t, jdk) })
-	}
+// onOneJDK runs a test on one JDK, in a soak on each.
+func onOneJDK(t *testing.T, test func(t *testing.T, jdk jvmtest.JDK)) {
+	t.Helper()
+	jvmtest.OnEach(t, jvmtest.OneJDK(t), test)
 }
 
+// TestCommands runs on each JDK: the protocol depends on it.
 func TestCommands(t *testing.T) {
-	onEachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+	jvmtest.OnEach(t, jvmtest.JDKs(t), func(t *testing.T, jdk jvmtest.JDK) {
 		jvm := start(t, jdk, nil)
 		c := mustOpen(t, jvm.PID)
 		if text := execute(t, c, "properties"); !strings.Contains(text, "java.version="+jdk.Version) {
@@ -94,7 +94,7 @@ func noNote(t *testing.T, pid, namespacePID int) {
 // TestAttachSwitchedOff proves that no signal is sent: the only dump of threads
 // is the one this test asks for.
 func TestAttachSwitchedOff(t *testing.T) {
-	onEachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+	onOneJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
 		for _, more := range []string{"-XX:+UsePerfData", "-XX:-UsePerfData"} {
 			jvm := start(t, jdk, nil, "-XX:+DisableAttachMechanism", more)
 			if _, err := Open(t.Context(), jvm.PID); !errors.Is(err, ErrDisabled) || !strings.Contains(err.Error(), "DisableAttachMechanism") {
@@ -118,7 +118,7 @@ func TestAttachSwitchedOff(t *testing.T) {
 
 // TestReducedSignals: such a JVM dies of SIGQUIT, and listens without it.
 func TestReducedSignals(t *testing.T) {
-	onEachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+	onOneJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
 		jvm := start(t, jdk, nil, "-Xrs")
 		execute(t, mustOpen(t, jvm.PID), "properties")
 		if err := os.Remove(fmt.Sprintf("/tmp/.java_pid%d", jvm.PID)); err != nil {
@@ -142,7 +142,7 @@ func survives(t *testing.T, program *jvmtest.Running, prefix string) {
 }
 
 func TestSocketRemoved(t *testing.T) {
-	onEachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+	onOneJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
 		jvm := start(t, jdk, nil)
 		c := mustOpen(t, jvm.PID)
 		if err := os.Remove(fmt.Sprintf("/tmp/.java_pid%d", jvm.PID)); err != nil {
@@ -167,7 +167,7 @@ func TestNoJVM(t *testing.T) {
 }
 
 func TestStoppedAndGone(t *testing.T) {
-	onEachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+	onOneJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
 		jvm := start(t, jdk, nil)
 		if err := syscall.Kill(jvm.PID, syscall.SIGSTOP); err != nil {
 			t.Fatal(err)
@@ -212,7 +212,7 @@ func TestOtherUsers(t *testing.T) {
 	ours := start(t, jdk, nil)
 	jvmtest.AgainAsNobody(t, fmt.Sprintf("%s=%d", variable, ours.PID))
 	survives(t, ours, "read ")
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		theirs := start(t, jdk, nobody)
 		jar := agentJar(t, jdk)
 		if err := mustOpen(t, theirs.PID).LoadAgent(t.Context(), jar, "x"); err != nil {
@@ -247,7 +247,7 @@ func TestOtherNamespaces(t *testing.T) {
 	for _, mount := range []string{"rw", "noexec"} {
 		wrap := jvmtest.OtherNamespaces(t, mount)
 		t.Run(mount, func(t *testing.T) {
-			onEachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+			onOneJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
 				for name, wrap := range map[string][]string{"root": wrap, "nobody": append(wrap, jvmtest.AsNobody(t)...)} {
 					outer := start(t, jdk, wrap)
 					pid := outer.Child(t)
@@ -269,7 +269,7 @@ func TestOtherNamespaces(t *testing.T) {
 
 func TestReadOnlyTmp(t *testing.T) {
 	wrap := jvmtest.OtherNamespaces(t, "ro")
-	onEachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+	onOneJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
 		outer := start(t, jdk, wrap)
 		if _, err := Open(t.Context(), outer.Child(t)); !errors.Is(err, ErrReadOnlyTmp) {
 			t.Error(err)
@@ -288,7 +288,7 @@ func TestUserNamespace(t *testing.T) {
 	if out, err := exec.Command(wrap[0], append(wrap[1:], "true")...).CombinedOutput(); err != nil {
 		t.Skipf("NOT TESTED: nobody may make no user namespaces here: %v %s", err, out)
 	}
-	onEachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+	onOneJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
 		outer := start(t, jdk, wrap)
 		execute(t, mustOpen(t, outer.Child(t)), "properties")
 	})
@@ -371,7 +371,7 @@ func agentJar(t *testing.T, jdk jvmtest.JDK) string {
 }
 
 func TestLoadAgent(t *testing.T) {
-	onEachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+	onOneJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
 		jar := agentJar(t, jdk)
 		jvm := start(t, jdk, nil)
 		c := mustOpen(t, jvm.PID)
@@ -395,7 +395,7 @@ func TestLoadAgent(t *testing.T) {
 // TestLoadAgentAsAJVMStarts enters JVMs that can only just be entered, before they have
 // their modules.
 func TestLoadAgentAsAJVMStarts(t *testing.T) {
-	onEachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+	onOneJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
 		jar := agentJar(t, jdk)
 		classpath, mainClass := jvmtest.Waiting(t, jdk)
 		command := exec.Command(jdk.Tool("java"), "-Xmx64m", "-cp", classpath, mainClass)
@@ -425,7 +425,7 @@ func TestLoadAgentAsAJVMStarts(t *testing.T) {
 }
 
 func TestAgentsSwitchedOff(t *testing.T) {
-	onEachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+	onOneJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
 		jar := agentJar(t, jdk)
 		jvm := start(t, jdk, nil, "-XX:-EnableDynamicAgentLoading")
 		c := mustOpen(t, jvm.PID)
@@ -443,7 +443,7 @@ func TestAgentsSwitchedOff(t *testing.T) {
 // TestAttachersTogether: many processes that attach at once ask the JVM to listen only once. It would answer each
 // further signal by a thread dump in the output of the program.
 func TestAttachersTogether(t *testing.T) {
-	onEachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+	onOneJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
 		jvm := start(t, jdk, nil)
 		var all sync.WaitGroup
 		for range 30 { // more than wait in the queue of the socket
@@ -473,7 +473,7 @@ const nobody = 65534
 // TestNotesInTheWay: a file of the note's name that is there already.
 func TestNotesInTheWay(t *testing.T) {
 	jvmtest.AsNobody(t) // or skip
-	onEachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+	onOneJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
 		for _, owner := range []int{0, nobody} {
 			jvm := start(t, jdk, nil)
 			note := fmt.Sprintf("/tmp/.attach_pid%d", jvm.PID)
@@ -517,7 +517,7 @@ func openCounting(t *testing.T, pid int) (signals int, err error) {
 
 // A JVM is signalled once in its life: from then on it listens.
 func TestOneSignal(t *testing.T) {
-	onEachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+	onOneJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
 		jvm := start(t, jdk, nil)
 		for i, want := range []int{1, 0, 0} {
 			if signals, err := openCounting(t, jvm.PID); err != nil || signals != want {
@@ -529,7 +529,7 @@ func TestOneSignal(t *testing.T) {
 
 // What could not make its socket anyway is not signalled, nor what dies of it.
 func TestNoSignalInVain(t *testing.T) {
-	onEachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+	onOneJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
 		reduced := start(t, jdk, nil, "-Xrs")
 		if signals, err := openCounting(t, reduced.PID); err != nil || signals != 0 {
 			t.Errorf("-Xrs: %d signals, %v", signals, err)

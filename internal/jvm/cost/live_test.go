@@ -11,19 +11,23 @@ import (
 )
 
 func TestLive(t *testing.T) {
+	tests := []struct {
+		name  string
+		flags []string
+		wrap  bool
+		known Known
+	}{
+		{"plain", nil, false, all},
+		{"no counters", []string{"-XX:-UsePerfData"}, false, Known{Compilers: true, VMThread: true, Process: true}},
+		{"counters not shared", []string{"-XX:+PerfDisableSharedMem"}, false, Known{Compilers: true, VMThread: true, Process: true}},
+		{"interpreted", []string{"-Xint"}, false, Known{Pauses: true, VMThread: true, Process: true}},
+		{"other namespaces", nil, true, all},
+	}
 	for _, jdk := range jvmtest.JDKs(t) {
-		for _, tt := range []struct {
-			name  string
-			flags []string
-			wrap  bool
-			known Known
-		}{
-			{"plain", nil, false, all},
-			{"no counters", []string{"-XX:-UsePerfData"}, false, Known{Compilers: true, VMThread: true, Process: true}},
-			{"counters not shared", []string{"-XX:+PerfDisableSharedMem"}, false, Known{Compilers: true, VMThread: true, Process: true}},
-			{"interpreted", []string{"-Xint"}, false, Known{Pauses: true, VMThread: true, Process: true}},
-			{"other namespaces", nil, true, all},
-		} {
+		for i, tt := range tests {
+			if !jvmtest.Turn(t, jdk, i, len(tests)) {
+				continue
+			}
 			t.Run(fmt.Sprintf("jdk%d/%s", jdk.Major, tt.name), func(t *testing.T) {
 				classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{
 					Sources: []string{"testdata/Collecting.java"}, Flags: []string{"--release", "8"},

@@ -359,7 +359,7 @@ const pollPause = 20 * time.Millisecond
 // TestFollowingAJVM follows a JVM through several chunks and compares what it
 // saw with what the JVM dumps of itself: nothing lost, nothing twice.
 func TestFollowingAJVM(t *testing.T) {
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.NewestJDK(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			dir := t.TempDir()
 			settings := filepath.Join(dir, "samples.jfc")

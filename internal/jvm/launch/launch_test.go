@@ -17,7 +17,7 @@ import (
 // TestHeld starts programs that are held, directly and by another command: each
 // is found, begins when it is let go, and leaves no process.
 func TestHeld(t *testing.T) {
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		classpath, mainClass := jvmtest.Waiting(t, jdk)
 		java := []string{jdk.Tool("java"), "-cp", classpath, mainClass}
 		for name, words := range map[string][]string{"java": java, "another": {"sh", "-c", strings.Join(java, " ") + "; exit 3"}} {
@@ -52,7 +52,7 @@ const mostPatience = 10 * 60e9
 
 // TestHoldEnds shows that a program nobody lets go begins by itself.
 func TestHoldEnds(t *testing.T) {
-	jdk := jvmtest.JDKs(t)[0]
+	jdk := jvmtest.OneJDK(t)[0]
 	classpath, mainClass := jvmtest.Waiting(t, jdk)
 	p, err := Start([]string{jdk.Tool("java"), "-cp", classpath, mainClass}, Settings{Hold: 1e9, AgentDir: t.TempDir()})
 	if err != nil {
@@ -75,7 +75,7 @@ func TestNotHeldByOneThatIsGone(t *testing.T) {
 	if err := gone.Run(); err != nil {
 		t.Fatal(err)
 	}
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		jar, err := KeepJar(t.TempDir())
 		if err != nil {
 			t.Fatal(err)

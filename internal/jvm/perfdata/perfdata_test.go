@@ -204,8 +204,12 @@ func FuzzParse(f *testing.F) {
 }
 
 func TestLive(t *testing.T) {
+	collectors := []string{"Serial", "Parallel", "G1", "Z"}
 	for _, jdk := range jvmtest.JDKs(t) {
-		for _, gc := range []string{"Serial", "Parallel", "G1", "Z"} {
+		for i, gc := range collectors {
+			if !jvmtest.Turn(t, jdk, i, len(collectors)) {
+				continue
+			}
 			t.Run(fmt.Sprintf("jdk%d/%s", jdk.Major, gc), func(t *testing.T) {
 				classpath, mainClass := jvmtest.Waiting(t, jdk)
 				jvm := jvmtest.Start(t, jdk, jvmtest.Launch{

@@ -19,7 +19,7 @@ func TestInspectLive(t *testing.T) {
 	if err := os.WriteFile(argfile, []byte("-XX:-EnableDynamicAgentLoading -XX:-UsePerfData"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, tt := range []struct {
+	tests := []struct {
 		name           string
 		args, env      []string
 		attach, agents Answer
@@ -35,8 +35,12 @@ func TestInspectLive(t *testing.T) {
 		{"environment", nil, []string{"JDK_JAVA_OPTIONS=-XX:-EnableDynamicAgentLoading"}, Yes, No, true, false},
 		{"overruled", []string{"-XX:+EnableDynamicAgentLoading"}, []string{"JAVA_TOOL_OPTIONS=-XX:-EnableDynamicAgentLoading"}, Yes, Yes, true, false},
 		{"reduced signals", []string{"-Xrs"}, nil, Yes, Yes, true, true},
-	} {
+	}
+	for i, tt := range tests {
 		for _, jdk := range jvmtest.JDKs(t) {
+			if !jvmtest.Turn(t, jdk, i, len(tests)) {
+				continue
+			}
 			t.Run(fmt.Sprintf("%s/jdk%d", tt.name, jdk.Major), func(t *testing.T) {
 				classpath, mainClass := jvmtest.Waiting(t, jdk)
 				before := time.Now().Add(-time.Second) // /proc counts in hundredths
@@ -106,7 +110,7 @@ func TestNotJVM(t *testing.T) {
 
 func TestOtherNamespaces(t *testing.T) {
 	wrap := jvmtest.OtherNamespaces(t, "rw")
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			classpath, mainClass := jvmtest.Waiting(t, jdk)
 			outer := jvmtest.Start(t, jdk, jvmtest.Launch{Wrap: wrap, Args: []string{"-Xmx64m", "-cp", classpath, mainClass}})

@@ -125,7 +125,7 @@ var repositoryPath = regexp.MustCompile(`Repository path: (.*)`)
 // TestRecordingNextToAnother samples while someone else records, whose recording
 // survives whole; ours is gone afterwards, and so are its files.
 func TestRecordingNextToAnother(t *testing.T) {
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()
 			p := busy(t, jdk)
@@ -203,7 +203,7 @@ func checkNothingLeft(t *testing.T, pid int) {
 // TestLeftoversAreStopped stops what a killed Sonde left, and asks nothing of a
 // JVM whose recorder was never started.
 func TestLeftoversAreStopped(t *testing.T) {
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()
 			p := busy(t, jdk)
@@ -233,7 +233,7 @@ func TestLeftoversAreStopped(t *testing.T) {
 
 // TestThreadDumpsWhereNoRecorderIs samples a JVM whose recorder is switched off.
 func TestThreadDumpsWhereNoRecorderIs(t *testing.T) {
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()
 			p := busy(t, jdk, "-XX:-FlightRecorder")

@@ -199,7 +199,7 @@ func TestNoPlace(t *testing.T) {
 
 // TestSessionIsRead by Java, whatever the values hold.
 func TestSessionIsRead(t *testing.T) {
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		g := startGuest(t, jdk, nil)
 		f := mustMake(t, g.jvm)
 		token, proof := random(32), random(32)

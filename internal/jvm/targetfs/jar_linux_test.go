@@ -315,7 +315,7 @@ func loadable(t *testing.T, jdk jvmtest.JDK, remark string) []byte {
 // TestManyLoads: an agent is loaded again, and the JVM holds one file open for each build,
 // however often. Its jar stays as long as the JVM runs.
 func TestManyLoads(t *testing.T) {
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		for name, wrap := range kinds(t) {
 			t.Run(fmt.Sprintf("%s/jdk%d", name, jdk.Major), func(t *testing.T) {
 				g := startGuest(t, jdk, wrap)

@@ -29,7 +29,7 @@ func heard(t *testing.T, l *Listener) string {
 func TestTargetDials(t *testing.T) {
 	for name, wrap := range kinds(t) {
 		t.Run(name, func(t *testing.T) {
-			for _, jdk := range jvmtest.JDKs(t) {
+			for _, jdk := range jvmtest.OneJDK(t) {
 				g := startGuest(t, jdk, wrap)
 				f := mustMake(t, g.jvm)
 				socket, err := f.Listen()

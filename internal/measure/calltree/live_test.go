@@ -39,7 +39,7 @@ func lookAt(t *testing.T, p *jvmtest.Running, pattern string, change func(*Optio
 // TestLook compares what a program can call, and what it does call, with what is known
 // of it; and has a JVM that another Sonde holds shown as of the last look.
 func TestLook(t *testing.T) {
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			classes := compiled(t, jdk)
 			p := jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: []string{"-cp", classes, "shop.Desk", "shop.Bulk"}})
@@ -180,7 +180,7 @@ func lookAtHeld(t *testing.T, p *jvmtest.Running) {
 // TestProxies looks at a call of an interface that only a proxy implements. No loader has the
 // file of its class, and no class is redefined.
 func TestProxies(t *testing.T) {
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{"testdata/proxies/Proxied.java"}})
 			p := jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: []string{"-cp", classes, "proxies.Proxied"}})

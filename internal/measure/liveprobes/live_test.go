@@ -126,7 +126,7 @@ func TestSeveralLooks(t *testing.T) {
 		per     uint64 // calls of a round
 		want    uint64
 	}
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()
 			s := openShop(t, jdk)
@@ -190,7 +190,7 @@ func TestSeveralLooks(t *testing.T) {
 // TestProbesAreApplied: hooks are there when classes load, levels are switched, probes end,
 // and a condition that a class makes wrong is asked no more.
 func TestProbesAreApplied(t *testing.T) {
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()
 			s := openShop(t, jdk)
@@ -255,7 +255,7 @@ func TestLimitsAreExact(t *testing.T) {
 		probe("several", "shop.Order.*", probeset.Count, func(p *probeset.Probe) { p.Calls = 1000 }),
 	}
 	all := probeset.Probe{Name: "all", Methods: spectest.Patterns("shop.Web.handle"), Level: probeset.Count}
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()
 			s := openShop(t, jdk)
@@ -342,7 +342,7 @@ func (s *shop) records() string {
 
 // TestTraced: the calls below a root are written down, as deep as was asked for.
 func TestTraced(t *testing.T) {
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()
 			s := openShop(t, jdk)

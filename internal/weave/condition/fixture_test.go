@@ -224,9 +224,9 @@ func (f *fixture) run(t *testing.T, woven string, args ...string) string {
 
 func tail(s string) string { return s[max(0, len(s)-4000):] }
 
-func onEachJDK(t *testing.T, f func(t *testing.T, jdk jvmtest.JDK)) {
+func onOneJDK(t *testing.T, f func(t *testing.T, jdk jvmtest.JDK)) {
 	t.Helper()
-	for _, jdk := range jvmtest.JDKs(t) {
+	for _, jdk := range jvmtest.OneJDK(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) { f(t, jdk) })
 	}
 }

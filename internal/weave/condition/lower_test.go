@@ -141,7 +141,7 @@ var ends = []struct{ method, text, calls, want string }{
 
 // TestExits asks at exits, of methods that return and throw.
 func TestExits(t *testing.T) {
-	onEachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+	onOneJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
 		dir := t.TempDir()
 		f := compileFixture(t, jdk, writeGenerated(t, dir)...)
 		template := f.template(t, "exit")
@@ -234,7 +234,7 @@ public class Made extends shop.Base {
 // TestConstructors asks before and behind super(...). What throws before an object is
 // there passes the exit by.
 func TestConstructors(t *testing.T) {
-	onEachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+	onOneJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
 		for _, x := range []struct {
 			template, text string
 			moment         condition.Moment
@@ -283,7 +283,7 @@ func valuedSource() string {
 
 // TestValues has texts of values made.
 func TestValues(t *testing.T) {
-	onEachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+	onOneJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
 		dir := t.TempDir()
 		f := compileFixture(t, jdk, writeGenerated(t, dir)...)
 		template := f.template(t, "value")

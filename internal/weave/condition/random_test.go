@@ -31,7 +31,7 @@ const (
 // calls every method with random objects: each answer must be the reference
 // interpreter's, which knows nothing of types, code or the parser.
 func TestRandomConditions(t *testing.T) {
-	onEachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+	onOneJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
 		w := &writer{maker{rand.New(rand.NewPCG(20, uint64(jdk.Major)))}, ways(longestWay)}
 		var tests []test
 		for len(tests) < manyConditions {
