@@ -248,15 +248,9 @@ type visit struct {
 	within, around  int64
 }
 
-// lastVisit is the number of a request after all others.
-const lastVisit = "1000000"
-
-// visits returns the visits that the application has reported, by number. An answer arrives before what the application prints
-// has been read, so it makes one more visit, whose report comes after those of all others.
+// visits returns the visits that the application has reported, by number.
 func (s tomcat) visits(t *testing.T) map[int]visit {
 	t.Helper()
-	s.ask(t, companies[0]+"/"+services[0], lastVisit)
-	s.Await(t, "answered "+lastVisit)
 	reported := make(map[int]visit)
 	for line := range strings.Lines(s.Stdout()) {
 		var number int
