@@ -65,12 +65,17 @@ func (d *descent) takeWay() (way []classfile.MethodRef, ahead int) {
 // wayText names the way to what an earlier search has found.
 func (d *descent) wayText() string { return "the way to what was found on " + dayOf(d.recalled) }
 
+// isAsBefore reports whether the search has ended where an earlier one did.
+func (d *descent) isAsBefore() bool {
+	return d.recalled != nil && slices.Equal(d.seen.MethodsOf(d.onPath), d.recalled.Methods())
+}
+
 // compared says whether the search has ended where an earlier one did; "" if no earlier one is known.
 func (d *descent) compared() string {
 	switch {
 	case d.recalled == nil:
 		return ""
-	case slices.Equal(d.seen.MethodsOf(d.onPath), d.recalled.Methods()):
+	case d.isAsBefore():
 		return "the same method as on " + dayOf(d.recalled)
 	}
 	return fmt.Sprintf("it is not where it was on %s: %s", dayOf(d.recalled), d.recalled.Text)

@@ -384,7 +384,9 @@ func (g *goalsRun) search(ctx context.Context, goal *goalRun) {
 	choice := goal.choose()
 	if choice.Open == nil {
 		goal.cause, goal.isFound = goal.tree.Explain(choice, nil, 0), true
-		keepFound(g.holder.Probes, goal.cause, goal.slow, goal.onPath)
+		if !goal.isAsBefore() { // the text of sonde drill may say more, because it has samples
+			keepFound(g.holder.Probes, goal.cause, goal.slow, goal.onPath)
+		}
 		done := "most of the excess: " + goal.cause.Text
 		if text := goal.compared(); text != "" {
 			done += "; " + text
@@ -460,6 +462,9 @@ func (g *goalRun) findings() (lines []string) {
 		lines = append(lines, fmt.Sprintf("%s (%s of the excess of slow calls)", g.cause.Text, format.Percent(max(0, g.cause.Share))))
 	} else if n := len(g.levels); n > 0 {
 		lines = append(lines, drill.NotFound(g.levels[n-1]).Text)
+	}
+	if g.cause == nil && g.recalled != nil {
+		lines = append(lines, fmt.Sprintf("found on %s: %s; fresh figures have not confirmed it yet", dayOf(g.recalled), g.recalled.Text))
 	}
 	most := ""
 	for method, calls := range g.thrown {
