@@ -362,9 +362,11 @@ reported at once, with line and remedy:
       when: never            # static, load, dynamic, never
 
 A goal that is missed gets hooks into what its method calls, and into the callee that takes most
-of the time that slow calls take longer, level by level, as sonde drill does. When the goal has
-been met for long enough, they are removed. Each step is one line with its reason, and is in the
-result (--json). Hooks that would cost more than --budget are removed, too.
+of the time that slow calls take longer, level by level, as sonde drill does. If a search has
+found the cause before, in the same class files, the whole way there gets hooks at once, and
+fresh figures decide. When the goal has been met for long enough, the hooks are removed. Each
+step is one line with its reason, and is in the result (--json). Hooks that would cost more than
+--budget are removed, too.
 
 On a terminal, Sonde asks before it changes anything, unless --yes is given.`
 

@@ -97,7 +97,7 @@ func (r *applyRun) enterSet(ctx context.Context, jvm *process.JVM) error {
 	holder.Begin(r.began)
 	r.cost.Measure(ctx)
 	r.reportCost()
-	r.goals.begin()
+	r.goals.begin(ctx)
 	r.ready()
 	return nil
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,7 +19,6 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/jvm/sampler"
 	"github.com/sonde-jvm/sonde/internal/measure/drill"
-	"github.com/sonde-jvm/sonde/internal/measure/found"
 	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
 	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/measure/trace"
@@ -100,9 +98,9 @@ result says which values or pairs of values slow calls have in common, and for h
 ones the same holds.
 
 The way to the cause is remembered, with the class files of its methods. If all of them are the
-same at the next search below the method, the way gets hooks in the first step; fresh figures
-say whether it still is the cause, and otherwise the search goes on as usual. sonde callees
---found writes the methods as probes.
+same at the next search below the method, also that of a missed goal (sonde apply), the way gets
+hooks in the first step; fresh figures say whether it still is the cause, and otherwise the
+search goes on as usual. sonde callees --found writes the methods as probes.
 
 Figures count only when the program runs as before its classes were changed (--settle). All
 hooks are removed at the end, also after Ctrl-C, which prints what was found until then. If no
@@ -191,40 +189,11 @@ type drillRun struct {
 	steps   []drill.Step
 	lost    int // transactions that could not be compared
 	about   trace.Target
-	seen    seenMethods
 	tracing *methodTracing // nil with hooks
 	descent
 	comparedValues
 	threadWatch
 	hookLoad
-}
-
-// seenMethods are the methods whose calls are seen, by hooks or by the JVM's flight recorder.
-type seenMethods interface {
-	Roots() []classfile.MethodRef
-	MethodOf(spot uint32) (m classfile.MethodRef, is bool)
-	MethodsOf(spots []uint32) []classfile.MethodRef
-	// IsOpen reports whether the callees of a method are seen, too.
-	IsOpen(m classfile.MethodRef) bool
-}
-
-// A descent is how far a search has come from the method to the cause.
-type descent struct {
-	trees    map[uint32]*drill.Tree // by root
-	calls    map[uint32]*rootCalls
-	tree     *drill.Tree // of the root that is searched; nil before it is chosen
-	root     *rootCalls  // likewise
-	level    time.Time   // when collecting began
-	opened   map[classfile.MethodRef]bool
-	reopened map[classfile.MethodRef]bool // because samples have shown more
-	focus    []classfile.MethodRef        // methods whose callees have hooks now
-	frequent map[classfile.MethodRef]bool // methods that are called so often that what they call gets no hooks
-	path     []uint32                     // hooks of the methods that were chosen, and whose callees have hooks
-	onPath   []uint32                     // those and the methods below that were chosen last
-	levels   []drill.Level
-	cause    *drill.Cause
-	isWait   bool         // the search has followed a wait to another thread
-	recalled *found.Cause // what an earlier search has found below the method; nil if nothing is known
 }
 
 // A hookLoad is what hooks cost the program.
@@ -239,23 +208,11 @@ type hookLoad struct {
 	isDescending bool              // callees have got hooks, and are compared for the first time
 }
 
-// rootCalls sums up the calls of one root.
-type rootCalls struct {
-	slow, normal drill.Calls
-	excess       time.Duration // of slow calls over the goal
-}
-
-// compare orders roots by whether they have slow calls and normal ones, then by the excess.
-func (c *rootCalls) compare(other *rootCalls) int {
-	isMixed := func(c *rootCalls) int { return min(1, c.slow.Calls) * min(1, c.normal.Calls) }
-	return cmp.Or(cmp.Compare(isMixed(c), isMixed(other)), cmp.Compare(c.excess, other.excess))
-}
-
 func (c *drillCommand) run(ctx context.Context) error {
 	defer ignoreBrokenPipe()()
 	r := &drillRun{
 		drillCommand: c, liveSession: liveSession{target: &c.targetFlags, screen: newScreen(c.streams), isTraced: true},
-		descent:        descent{trees: map[uint32]*drill.Tree{}, calls: map[uint32]*rootCalls{}, opened: map[classfile.MethodRef]bool{}, reopened: map[classfile.MethodRef]bool{}, frequent: map[classfile.MethodRef]bool{}},
+		descent:        newDescent(nil, c.slowerThan),
 		comparedValues: comparedValues{values: map[string]string{}},
 	}
 	if len(c.patterns) == 0 {
@@ -355,15 +312,14 @@ func (r *drillRun) search(ctx context.Context) ending {
 		return ended
 	}
 	r.chooseRoot(ctx)
-	r.recall()
+	r.recall(ctx)
 	if r.samples == nil { // thread dumps stop the program: they are for slow ones only
 		if err := r.startSampling(ctx, r.pid, sampler.ThreadDumps, dumpSampling); err != nil {
 			r.remark("what threads do in slow calls is not known: " + format.OneLine(err))
 		}
 	}
 	for {
-		choice := r.tree.Choose(r.path, r.isOpen, r.isWait)
-		r.keepLevels(choice)
+		choice := r.choose()
 		if choice.Open == nil {
 			ended := r.collect(ctx, func() bool { return r.isExplained(choice) })
 			if ended == endedEnough && !r.isWait && r.cause != nil && r.cause.AwaitsTask() {
@@ -404,22 +360,6 @@ func (r *drillRun) search(ctx context.Context) ending {
 	}
 }
 
-func (d *descent) isEnough() bool { return d.tree.IsEnough(time.Since(d.level)) }
-
-// isEnoughToBegin reports whether a root has enough slow calls. Several roots are compared for a while.
-func (d *descent) isEnoughToBegin() bool {
-	waited := time.Since(d.level)
-	if len(d.trees) > 1 && waited < drill.Patience/2 {
-		return false
-	}
-	for _, tree := range d.trees {
-		if tree.IsEnough(waited) {
-			return true
-		}
-	}
-	return false
-}
-
 // isExplained reports whether there are enough samples of the last method of a path.
 func (r *drillRun) isExplained(choice drill.Choice) bool {
 	if choice.Stop != drill.OwnTime || r.samples == nil {
@@ -436,9 +376,8 @@ func (r *drillRun) isExplained(choice drill.Choice) bool {
 
 // chooseRoot chooses the method whose slow calls took most time, if several match.
 func (r *drillRun) chooseRoot(ctx context.Context) {
-	chosen := r.slowestRoot()
+	root, is := r.slowestRoot()
 	r.screen.say("%s", format.Printable(r.result(time.Since(r.start)).Summary()[0]))
-	root, is := r.seen.MethodOf(chosen)
 	if r.tracing != nil {
 		r.tracing.calls.Choose(root)
 		return
@@ -462,25 +401,6 @@ func (r *drillRun) chooseRoot(ctx context.Context) {
 	r.readValues(ctx)
 }
 
-// slowestRoot chooses the root whose slow calls took most time, and returns its hook. One that has normal calls, too, comes before
-// others: a method that is always slow may be meant to be, such as one that waits for work.
-func (d *descent) slowestRoot() (chosen uint32) {
-	for spot, calls := range d.calls {
-		if d.root == nil || calls.compare(d.root) > 0 {
-			chosen, d.root = spot, calls
-		}
-	}
-	d.tree = d.trees[chosen]
-	d.levels = d.tree.Levels(drill.Choice{Path: []*drill.Node{d.tree.Root}, Open: d.tree.Root})
-	return chosen
-}
-
-// isOpen reports whether the callees of a method have hooks.
-func (r *drillRun) isOpen(n *drill.Node) bool {
-	m, is := r.seen.MethodOf(n.Spot)
-	return !is || r.opened[m] || r.frequent[m] || r.seen.IsOpen(m)
-}
-
 // reopens reports whether samples show own methods without hooks below the last method of a path, or many callees have a part
 // of the excess each: then more methods get hooks, once.
 func (r *drillRun) reopens(choice drill.Choice) bool {
@@ -495,18 +415,14 @@ func (r *drillRun) reopens(choice drill.Choice) bool {
 
 // descend puts hooks into what a method calls, and waits until the program has settled. It returns how many are new.
 func (r *drillRun) descend(ctx context.Context, choice drill.Choice) (woven int, err error) {
-	last, _ := r.seen.MethodOf(choice.Open.Spot)
-	r.opened[last], r.path = true, choice.Spots()
+	last := r.follow(choice)
 	if r.tracing != nil {
 		return r.traceBelow(ctx, choice)
 	}
 	path := r.applied.MethodsOf(r.path)
-	seen := r.evidence.OnTheWay(choice, choice.Stop != drill.OwnTime)
-	isRecalled := r.recalled != nil && len(r.steps) == 1 // nothing but the method has hooks yet
-	if isRecalled {
-		seen = append(r.recalled.Methods()[1:], seen...)
-	}
-	open, ahead := append([]classfile.MethodRef{last}, seen...), drillAhead
+	way, ahead := r.takeWay()
+	seen := append(slices.Clip(way), r.evidence.OnTheWay(choice, choice.Stop != drill.OwnTime)...)
+	open := append([]classfile.MethodRef{last}, seen...)
 	if choice.Stop == drill.Spread {
 		open = append(open, r.applied.MethodsOf(choice.Last().Callees())...)
 	}
@@ -536,8 +452,8 @@ func (r *drillRun) descend(ctx context.Context, choice drill.Choice) (woven int,
 		return 0, nil
 	}
 	text := r.stepText(choice)
-	if isRecalled {
-		text += ", and the way to what was found on " + dayOf(r.recalled)
+	if len(way) > 0 {
+		text += ", and " + r.wayText()
 	}
 	r.screen.say("%s: %s: %s", format.ShortDuration(time.Since(r.start)), format.Count(woven, "new hook", "new hooks"), format.Printable(text))
 	r.settleAgain(ctx)
@@ -589,7 +505,7 @@ func (r *drillRun) restart(ctx context.Context) {
 	_ = r.rings.TakeNow() // they began before
 	r.pollSamples(ctx)
 	r.evidence.Forget()
-	r.tree = r.tree.Again()
+	r.again()
 }
 
 // beginLevel begins to count calls.
@@ -645,15 +561,6 @@ func (r *drillRun) collect(ctx context.Context, isEnough func() bool) ending {
 	return ended
 }
 
-func (d *descent) hasSlow() bool {
-	for _, c := range d.calls {
-		if c.slow.Calls > 0 {
-			return true
-		}
-	}
-	return false
-}
-
 // take takes in the transactions that have ended.
 func (r *drillRun) take(ctx context.Context) ending {
 	if r.tracing != nil {
@@ -676,18 +583,9 @@ func (r *drillRun) add(tx *trace.Transaction) {
 		r.lost++
 		return
 	}
-	spot := tx.Root.Spot
-	tree, calls := r.treeOf(spot)
-	if tree == nil {
+	isSlow, is := r.descent.add(tx)
+	if !is {
 		return // of a method that was not chosen
-	}
-	tree.Add(tx)
-	isSlow := tree.IsSlow(tx)
-	if isSlow {
-		calls.slow.Add(tx.Duration)
-		calls.excess += tx.Duration - r.slowerThan
-	} else {
-		calls.normal.Add(tx.Duration)
 	}
 	r.evidence.Add(tx, isSlow)
 	all := r.valuesOf(tx)
@@ -695,20 +593,6 @@ func (r *drillRun) add(tx *trace.Transaction) {
 	root := maps.Clone(all)
 	maps.DeleteFunc(root, func(name, _ string) bool { return strings.Contains(name, " ") }) // of another method
 	r.data.Add(drill.Observation{Slow: isSlow, Values: root})
-}
-
-// treeOf returns where calls of a root count; nil if another root was chosen.
-func (r *drillRun) treeOf(spot uint32) (*drill.Tree, *rootCalls) {
-	if r.root == nil {
-		if r.trees[spot] == nil {
-			r.trees[spot], r.calls[spot] = drill.NewTree(r.slowerThan), &rootCalls{}
-		}
-		return r.trees[spot], r.calls[spot]
-	}
-	if m, is := r.seen.MethodOf(spot); is && !slices.Contains(r.seen.Roots(), m) {
-		return nil, nil
-	}
-	return r.tree, r.root
 }
 
 // measureShare returns the part of the program's time that hooks took since the last call, and in the last seconds; 0 if it is
@@ -803,22 +687,6 @@ func (r *drillRun) leaveFrequent(ctx context.Context, least uint64) bool {
 	return true
 }
 
-// keepLevels keeps the figures of a path. Callees beside it had hooks only when it was chosen.
-func (d *descent) keepLevels(choice drill.Choice) {
-	levels := d.tree.Levels(choice)
-	for i := range levels {
-		if i < len(d.levels) && len(levels[i].Others) == 0 && levels[i].Name() == d.levels[i].Name() {
-			isBelow := func(s drill.Sibling) bool { // methods in between had no hooks then
-				return slices.ContainsFunc(levels[i+1:], func(l drill.Level) bool { return l.Name() == s.Class+"."+s.Method })
-			}
-			levels[i].Others = slices.DeleteFunc(slices.Clone(d.levels[i].Others), isBelow)
-		}
-	}
-	if choice.Stop != drill.Changed {
-		d.levels, d.onPath = levels, choice.Spots()
-	}
-}
-
 // result describes what was found so far.
 func (r *drillRun) result(took time.Duration) *drill.Result {
 	d := &drill.Result{
@@ -858,13 +726,14 @@ func (r *drillRun) finish(ctx context.Context, ended ending) error {
 	switch {
 	case ended == endedCause:
 		if r.tracing == nil {
-			r.compareRecalled()
+			if text := r.compared(); text != "" {
+				r.remark(text)
+			}
 			keepFound(r.applied.Probes, r.cause, r.slowerThan, r.onPath)
 		}
 	case r.root == nil:
 	case r.tree.Slow > 0:
-		choice := r.tree.Choose(r.path, r.isOpen, r.isWait)
-		r.keepLevels(choice)
+		choice := r.choose()
 		r.cause = r.tree.Explain(choice, r.evidence.States(choice), r.evidence.Paused(r.pauses))
 	default: // its callees have got hooks, and no call was slow since then
 		r.cause = drill.NotFound(r.levels[len(r.levels)-1])

@@ -194,12 +194,7 @@ func (r *drillRun) retrace(ctx context.Context, methods []classfile.MethodRef) e
 	t.calls.Forget()
 	r.pollSamples(ctx)
 	r.evidence.Forget()
-	if r.tree != nil {
-		r.tree = r.tree.Again()
-	}
-	for spot, tree := range r.trees {
-		r.trees[spot] = tree.Again()
-	}
+	r.again()
 	return nil
 }
 

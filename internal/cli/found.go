@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -40,30 +41,25 @@ func keepFound(p *liveprobes.Probes, cause *drill.Cause, goal time.Duration, pat
 // dayOf returns when a cause was found, for a sentence.
 func dayOf(c *found.Cause) string { return c.At.Local().Format("2 January 2006, 15:04") }
 
-// recall finds the cause that an earlier search has found below the method, if the classes on the way are still the same.
-func (r *drillRun) recall() {
+// remembered returns the cause that an earlier search has found below one of some methods, if the classes on the way are still
+// the same; nil if there is none. It reads the files of these classes.
+func remembered(ctx context.Context, p *liveprobes.Probes, roots []classfile.MethodRef) *found.Cause {
+	isRoot := func(m classfile.MethodRef) bool { return slices.Contains(roots, m) }
+	causes := readFound()
+	if on := causes.ClassesBelow(isRoot); len(on) == 0 || p.Read(ctx, on) != nil { // the next change of hooks reports the error
+		return nil
+	}
+	return causes.Below(isRoot, p.Digest)
+}
+
+// recall finds the cause that an earlier search has found below the method.
+func (r *drillRun) recall(ctx context.Context) {
 	if r.fromStart || r.tracing != nil { // without an agent, the class files are not known
 		return
 	}
-	root, is := r.applied.MethodOf(r.tree.Root.Spot)
-	if !is {
-		return
-	}
-	if r.recalled = readFound().Below(func(m classfile.MethodRef) bool { return m == root }, r.applied.Digest); r.recalled != nil {
+	if r.recalled = remembered(ctx, r.applied.Probes, []classfile.MethodRef{r.chosen}); r.recalled != nil {
 		r.screen.say("found on %s: %s; the way there gets hooks at once, and fresh figures decide (--from-start searches from the start)", dayOf(r.recalled), format.Printable(r.recalled.Text))
 	}
-}
-
-// compareRecalled says whether the search has ended where an earlier one did.
-func (r *drillRun) compareRecalled() {
-	if r.recalled == nil {
-		return
-	}
-	if slices.Equal(r.applied.MethodsOf(r.onPath), r.recalled.Methods()) {
-		r.remark("the same method as on " + dayOf(r.recalled))
-		return
-	}
-	r.remark(fmt.Sprintf("it is not where it was on %s: %s", dayOf(r.recalled), r.recalled.Text))
 }
 
 // foundProbes returns a file of probes for the methods on the way to a cause.

@@ -14,6 +14,7 @@ import (
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/jvm/cost"
 	"github.com/sonde-jvm/sonde/internal/measure/drill"
+	"github.com/sonde-jvm/sonde/internal/measure/found"
 	"github.com/sonde-jvm/sonde/internal/measure/goals"
 	"github.com/sonde-jvm/sonde/internal/measure/monitor"
 	"github.com/sonde-jvm/sonde/internal/measure/overhead"
@@ -69,20 +70,14 @@ type goalRun struct {
 	steps  []document.GoalStep
 	isBusy atomic.Bool // its command runs
 
-	trees   map[uint32]*drill.Tree // by root, while it is searched
-	opened  map[classfile.MethodRef]bool
-	path    []uint32
-	since   time.Time // when the calls began that are compared
-	isFound bool      // the search has ended
-
-	levels []drill.Level // of the last search
-	cause  *drill.Cause
-	failed int
-	thrown map[string]int // failed calls by the method that threw
+	descent                // of the last search
+	isFound bool           // it has ended
+	failed  int            // calls
+	thrown  map[string]int // failed calls by the method that threw
 }
 
 // begin follows the goals of the set that is applied.
-func (g *goalsRun) begin() {
+func (g *goalsRun) begin(ctx context.Context) {
 	var now []*goalRun
 	set := g.holder.Probes.Set()
 	g.lock.Lock()
@@ -97,6 +92,11 @@ func (g *goalsRun) begin() {
 	}
 	g.lock.Unlock()
 	g.goals = now
+	for _, goal := range now {
+		if c := g.recall(ctx, goal); c != nil && len(goal.steps) == 0 {
+			g.log(goal, "not measured yet", fmt.Sprintf("found on %s: %s; if the goal is missed, the search begins there", dayOf(c), c.Text))
+		}
+	}
 	g.endRings()
 	g.last, g.settling = monitor.Start(g.session.Now()), nil
 	if g.stays == nil {
@@ -126,7 +126,7 @@ func (g *goalsRun) every() time.Duration {
 // evaluate compares all goals with figures, and does what follows.
 func (g *goalsRun) evaluate(ctx context.Context) {
 	if g.isChanged.Swap(false) {
-		g.begin()
+		g.begin(ctx)
 	}
 	if len(g.goals) == 0 {
 		return
@@ -220,7 +220,7 @@ func (g *goalsRun) hooksChanged() {
 func (g *goalsRun) beginFigures() {
 	for _, goal := range g.goals {
 		goal.Begin()
-		goal.trees, goal.since = make(map[uint32]*drill.Tree), time.Now()
+		goal.again()
 	}
 }
 
@@ -274,7 +274,7 @@ func (g *goalsRun) do(ctx context.Context, goal *goalRun, step goals.Step) {
 	case goals.Raise:
 		g.raise(ctx, goal, step)
 	case goals.Lower:
-		goal.isFound, goal.trees = false, nil
+		goal.isFound = false
 		done := step.Why + ": the hooks below it are removed"
 		if err := g.holder.Probes.SetLevel(ctx, goal.Goal.Probe, probeset.Time); err != nil {
 			done = step.Why + ", but the hooks below it could not be removed: " + format.OneLine(err)
@@ -291,13 +291,18 @@ func (g *goalsRun) do(ctx context.Context, goal *goalRun, step goals.Step) {
 
 // raise puts hooks into what the method of a missed goal calls.
 func (g *goalsRun) raise(ctx context.Context, goal *goalRun, step goals.Step) {
-	goal.path, goal.opened, goal.isFound = nil, make(map[classfile.MethodRef]bool), false
-	goal.levels, goal.cause, goal.failed, goal.thrown = nil, nil, 0, make(map[string]int)
+	goal.descent = newDescent(g.holder.Probes, goal.slowerThan())
+	goal.recalled, goal.isFound, goal.failed, goal.thrown = g.recall(ctx, goal), false, 0, make(map[string]int)
 	roots := g.holder.Probes.RootsOf(goal.Goal.Probe)
 	for _, m := range roots {
 		goal.opened[m] = true
 	}
-	woven, _, err := g.holder.Probes.Raise(ctx, goal.Goal.Probe, roots, roots, drillAhead)
+	where := "what it calls"
+	way, ahead := goal.takeWay()
+	if len(way) > 0 {
+		where += fmt.Sprintf(", and on %s: %s", goal.wayText(), goal.recalled.Text)
+	}
+	woven, _, err := g.holder.Probes.Raise(ctx, goal.Goal.Probe, roots, append(way, roots...), ahead)
 	if err != nil {
 		goal.Failed()
 		_ = g.holder.Probes.SetLevel(ctx, goal.Goal.Probe, probeset.Time) // another command may trace, or the session ends
@@ -305,8 +310,16 @@ func (g *goalsRun) raise(ctx context.Context, goal *goalRun, step goals.Step) {
 		return
 	}
 	g.isTraced = true
-	g.log(goal, step.Seen, fmt.Sprintf("%s: %s in what it calls", step.Why, format.Count(woven, "new hook", "new hooks")))
+	g.log(goal, step.Seen, fmt.Sprintf("%s: %s in %s", step.Why, format.Count(woven, "new hook", "new hooks"), where))
 	g.hooksChanged()
+}
+
+// recall returns what an earlier search has found below the method of a goal about times; nil if nothing is known.
+func (g *goalsRun) recall(ctx context.Context, goal *goalRun) *found.Cause {
+	if goal.slowerThan() == 0 {
+		return nil
+	}
+	return remembered(ctx, g.holder.Probes, g.holder.Probes.RootsOf(goal.Goal.Probe))
 }
 
 // add takes in transactions, for the searches below methods.
@@ -316,7 +329,7 @@ func (g *goalsRun) add(ended []*trace.Transaction) {
 			continue
 		}
 		for _, tx := range ended {
-			if tx.Lost == 0 && !tx.Begin.Before(goal.since) {
+			if tx.Lost == 0 && !tx.Begin.Before(goal.level) {
 				goal.add(tx, tx.Root)
 			}
 		}
@@ -341,14 +354,9 @@ func (g *goalRun) add(tx *trace.Transaction, c *trace.Call) {
 		g.failed++
 		g.thrown[drill.Thrower(c)]++
 	}
-	limit := g.slowerThan()
-	if limit == 0 || g.trees == nil {
-		return
+	if g.slow > 0 {
+		g.descent.add(tx)
 	}
-	if g.trees[c.Spot] == nil {
-		g.trees[c.Spot] = drill.NewTree(limit)
-	}
-	g.trees[c.Spot].Add(tx)
 }
 
 // slowerThan returns the time from which on a call is slow; 0 if the goal is not about times.
@@ -363,40 +371,37 @@ func (g *goalRun) slowerThan() time.Duration {
 
 // search compares slow calls with normal ones. If most of the excess is in a method whose callees have no hooks, these get them.
 func (g *goalsRun) search(ctx context.Context, goal *goalRun) {
-	if goal.slowerThan() == 0 {
+	if goal.slow == 0 {
 		goal.isFound = goal.failed >= enoughErrors
 		return
 	}
-	var tree *drill.Tree // of the method with most slow calls
-	for _, one := range goal.trees {
-		if tree == nil || one.Slow > tree.Slow {
-			tree = one
-		}
-	}
-	if tree == nil || !tree.IsEnough(time.Since(goal.since)) {
+	switch {
+	case goal.root == nil && goal.isEnoughToBegin():
+		goal.slowestRoot()
+	case goal.root == nil || !goal.isEnough():
 		return
 	}
-	isOpen := func(n *drill.Node) bool {
-		m, is := g.holder.Probes.MethodOf(n.Spot)
-		return !is || goal.opened[m] || g.holder.Probes.IsOpen(m)
-	}
-	choice := tree.Choose(goal.path, isOpen, false)
-	goal.levels = tree.Levels(choice)
+	choice := goal.choose()
 	if choice.Open == nil {
-		goal.cause, goal.isFound = tree.Explain(choice, nil, 0), true
-		keepFound(g.holder.Probes, goal.cause, goal.slowerThan(), choice.Spots())
-		g.log(goal, goal.Seen, "most of the excess: "+goal.cause.Text)
+		goal.cause, goal.isFound = goal.tree.Explain(choice, nil, 0), true
+		if !goal.isAsBefore() { // the text of sonde drill may say more, because it has samples
+			keepFound(g.holder.Probes, goal.cause, goal.slow, goal.onPath)
+		}
+		done := "most of the excess: " + goal.cause.Text
+		if text := goal.compared(); text != "" {
+			done += "; " + text
+		}
+		g.log(goal, goal.Seen, done)
 		return
 	}
-	last, _ := g.holder.Probes.MethodOf(choice.Open.Spot)
-	goal.opened[last], goal.path = true, choice.Spots()
+	last := goal.follow(choice)
 	woven, _, err := g.holder.Probes.Raise(ctx, goal.Goal.Probe, g.holder.Probes.MethodsOf(goal.path), []classfile.MethodRef{last}, drillAhead)
 	switch {
 	case err != nil:
 		goal.isFound = true
 		g.log(goal, goal.Seen, "the search ends, because a callee could not get a hook: "+format.OneLine(err))
 	case woven > 0:
-		g.log(goal, goal.Seen, fmt.Sprintf("%s has %s of the excess: %s in what it calls", choice.Open.Name(), format.Percent(tree.Time(choice.Open).Share.Part), format.Count(woven, "new hook", "new hooks")))
+		g.log(goal, goal.Seen, fmt.Sprintf("%s has %s of the excess: %s in what it calls", choice.Open.Name(), format.Percent(goal.tree.Time(choice.Open).Share.Part), format.Count(woven, "new hook", "new hooks")))
 		g.hooksChanged()
 	}
 }
@@ -457,6 +462,9 @@ func (g *goalRun) findings() (lines []string) {
 		lines = append(lines, fmt.Sprintf("%s (%s of the excess of slow calls)", g.cause.Text, format.Percent(max(0, g.cause.Share))))
 	} else if n := len(g.levels); n > 0 {
 		lines = append(lines, drill.NotFound(g.levels[n-1]).Text)
+	}
+	if g.cause == nil && g.recalled != nil {
+		lines = append(lines, fmt.Sprintf("found on %s: %s; fresh figures have not confirmed it yet", dayOf(g.recalled), g.recalled.Text))
 	}
 	most := ""
 	for method, calls := range g.thrown {

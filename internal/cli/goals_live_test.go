@@ -37,9 +37,13 @@ func TestGoalsLive(t *testing.T) {
 			if jvmtest.Soak() {
 				times = 10
 			}
-			for range times {
+			for i := range times {
 				s.do("slow")
-				apply.awaitPart(t, "the goal is missed: ")
+				begins := "the goal is missed: "
+				if i > 0 {
+					begins = "in what it calls, and on the way to what was found on "
+				}
+				apply.awaitPart(t, begins)
 				apply.awaitPart(t, "most of the excess: own time of goals.Slowing$Gateway.pause")
 				apply.awaitPart(t, "on-miss: run tee ")
 				s.do("fast")
@@ -66,6 +70,51 @@ func TestGoalsLive(t *testing.T) {
 				t.Errorf("what was found: exit code %d, %s%s", code, out, stderr)
 			}
 			checkUndrilled(t, s.pid)
+		})
+	}
+}
+
+// TestGoalsRemember: what was found below a missed goal is where the next search begins, also in another process that runs the
+// same classes. There it is slow elsewhere, which fresh figures show.
+func TestGoalsRemember(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "goals.yaml")
+	const goal = "version: 1\nhand-off: false\ngoals:\n- method: goals.Slowing$Checkout.place\n  goal: p50 < 25ms\n  over: 1s\n  recovered-after: 20 calls\n"
+	if err := os.WriteFile(file, []byte(goal), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const offer, begins = "if the goal is missed, the search begins there", "in what it calls, and on the way to what was found on "
+	for _, jdk := range jvmtest.OneJDK(t) {
+		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
+			t.Parallel()
+			// Without -g, these are not the classes of TestGoalsLive, which runs at the same time.
+			classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{"testdata/goals/Slowing.java"}, Flags: []string{"-g:none"}})
+			follow := func(order string, parts ...string) (stderr string, steps []document.GoalStep) {
+				running := jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: []string{"-cp", classes, "goals.Slowing"}})
+				s := &watchedShop{t, running, strconv.Itoa(running.PID)}
+				apply := startSonde(t, "apply", s.pid, "-f", file, "--json")
+				s.do(order)
+				for _, part := range parts {
+					apply.awaitPart(t, part)
+				}
+				apply.signal(t, syscall.SIGINT)
+				if code := apply.end(t); code != exitOK {
+					t.Fatalf("exit code %d: %s", code, apply.stderr.String())
+				}
+				checkUndrilled(t, s.pid)
+				return apply.stderr.String(), parse[document.Applied](t, apply.out.String()).Goals[0].Steps
+			}
+			if stderr, _ := follow("slow", "most of the excess: own time of goals.Slowing$Gateway.pause"); strings.Contains(stderr, offer) || strings.Contains(stderr, begins) {
+				t.Errorf("nothing is known: got %s", stderr)
+			}
+			stderr, steps := follow("slow", offer, begins, "; the same method as on ")
+			if len(steps) != 3 || !strings.Contains(steps[2].Done, "own time of goals.Slowing$Gateway.pause") {
+				t.Errorf("the same cause: got %+v, want the offer, one step, and the cause; %s", steps, stderr)
+			}
+			stderr, steps = follow("elsewhere", offer, begins, "; it is not where it was on ")
+			if last := steps[len(steps)-1].Done; len(steps) < 4 || !strings.Contains(last, "own time of goals.Slowing$Shelf.dust") || !strings.Contains(last, "Slowing$Gateway.pause") {
+				t.Errorf("slow elsewhere: got %+v, want more steps, and the cause; %s", steps, stderr)
+			}
 		})
 	}
 }

@@ -93,6 +93,19 @@ func (c Causes) Below(isRoot func(classfile.MethodRef) bool, digest Digest) *Cau
 	return &c[at]
 }
 
+// ClassesBelow returns the classes on the ways below some methods.
+func (c Causes) ClassesBelow(isRoot func(classfile.MethodRef) bool) map[string]bool {
+	classes := make(map[string]bool)
+	for _, cause := range c {
+		if isRoot(cause.Path[0].Ref()) {
+			for _, m := range cause.Path {
+				classes[m.Class] = true
+			}
+		}
+	}
+	return classes
+}
+
 // Read returns the causes in a directory. Files that others could have written and causes that are not complete are left out.
 func Read(dir string) (causes Causes) {
 	entries, _ := os.ReadDir(dir) // none if there is no such directory

@@ -3,6 +3,7 @@ package found
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -63,6 +64,10 @@ func TestBelow(t *testing.T) {
 		"no class is known":  {"serve", nil, "none"},
 		"other ones differ":  {"serve", map[string]string{"a/Shop": "1", "a/Bank": "2", "b/C": "4"}, "pay"},
 	} {
+		isRead := map[string]bool{"serve": true}[test.root]
+		if on := causes.ClassesBelow(func(m classfile.MethodRef) bool { return m.Name == test.root }); isRead != maps.Equal(on, map[string]bool{"a/Shop": true, "a/Bank": true, "a/Mail": true}) || !isRead && len(on) > 0 {
+			t.Errorf("%s: classes on the ways: got %v", name, on)
+		}
 		got := "none"
 		if c := causes.Below(func(m classfile.MethodRef) bool { return m.Name == test.root }, files(test.now)); c != nil {
 			got = c.Text

@@ -216,6 +216,15 @@ func (w *Probes) Values(m classfile.MethodRef) []probes.Value {
 	return nil
 }
 
+// Read reads the files of classes, as far as they are loaded, for Digest.
+func (w *Probes) Read(ctx context.Context, classes map[string]bool) error {
+	w.turn.Lock()
+	defer w.turn.Unlock()
+	read, err := w.target.Survey(ctx, func(class string) bool { return classes[class] && !w.classes.Library.Has(class) })
+	w.addClasses(read)
+	return err
+}
+
 // Digest returns the SHA-256 sum of a class file; "" if it is not known.
 func (w *Probes) Digest(class string) string {
 	w.lock.Lock()

@@ -1,6 +1,8 @@
 package liveprobes
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -92,6 +94,27 @@ func TestNarrowByOtherWays(t *testing.T) {
 	w.Exclude([]classfile.MethodRef{place})
 	if got := narrow(); slices.Contains(got, "shop/Order.place") || !slices.Contains(got, "shop/Pay.charge") {
 		t.Errorf("got %q, want no hook in place", got)
+	}
+}
+
+// TestRead checks that the files of other classes than those of the probes are known after they were read, if they are loaded.
+func TestRead(t *testing.T) {
+	f := newFake(t)
+	w := f.watch(t, nil)
+	apply(t, w, &probeset.Set{Probes: []probeset.Probe{probeOf("web", "shop.Web.handle")}})
+	if got := w.Digest("shop/Pay"); got != "" {
+		t.Fatalf("before: got %s, want nothing", got)
+	}
+	if err := w.Read(t.Context(), map[string]bool{"shop/Pay": true, late[0]: true, "java/lang/String": true}); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := w.Digest("shop/Pay"), fmt.Sprintf("%x", sha256.Sum256(f.files["shop/Pay"])); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	for _, class := range []string{late[0], "shop/Order"} {
+		if got := w.Digest(class); got != "" {
+			t.Errorf("%s: got %s, want nothing", class, got)
+		}
 	}
 }
 

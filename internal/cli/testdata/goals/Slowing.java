@@ -3,10 +3,10 @@ package goals;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 
-/** Places orders until its input ends. After the line "slow", two of three orders take long, after "fast" none does. */
+/** Places orders until its input ends. After the line "slow", two of three orders take long to pay, after "elsewhere" to find, after "fast" none does. */
 public final class Slowing {
     private static final long SLOW_MILLIS = 60;
-    private static volatile boolean isSlow;
+    private static volatile String state = "fast";
     private static volatile long sink;
 
     private Slowing() {
@@ -22,6 +22,29 @@ public final class Slowing {
     static final class Stock {
         static void take(int number) {
             sink += number * 31L;
+            Shelf.find(number);
+        }
+    }
+
+    static final class Shelf {
+        static void find(int number) {
+            sink -= number * 17L;
+            walk(number);
+        }
+
+        static void walk(int number) {
+            sink ^= number;
+            if (state.equals("elsewhere") && number % 3 != 0) {
+                dust();
+            }
+        }
+
+        static void dust() {
+            try {
+                Thread.sleep(SLOW_MILLIS);
+            } catch (InterruptedException e) {
+                throw new IllegalStateException(e);
+            }
         }
     }
 
@@ -40,7 +63,7 @@ public final class Slowing {
 
         static void send(int number) {
             sink ^= number;
-            if (isSlow && number % 3 != 0) {
+            if (state.equals("slow") && number % 3 != 0) {
                 pause();
             }
         }
@@ -55,6 +78,7 @@ public final class Slowing {
     }
 
     public static void main(String[] args) throws Exception {
+        new Checkout().place(0); // loads all classes
         Thread worker = new Thread(() -> {
             Checkout checkout = new Checkout();
             try {
@@ -71,7 +95,7 @@ public final class Slowing {
         System.out.println("ready");
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
         for (String line = in.readLine(); line != null; line = in.readLine()) {
-            isSlow = line.equals("slow");
+            state = line;
             System.out.println("done");
         }
     }
