@@ -1,13 +1,17 @@
 package cli
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,12 +20,14 @@ import (
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/classfile/dump"
 	"github.com/sonde-jvm/sonde/internal/classes/archive"
+	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/weave"
 	"github.com/sonde-jvm/sonde/internal/weave/instrument"
 	"github.com/sonde-jvm/sonde/internal/weave/offline"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
 const templateLong = `A template is Java code of your own that runs around methods of a running program: a
@@ -250,11 +256,7 @@ func matched(in string, match []string) (*pattern.Set, error) {
 
 // writeWoven writes how a template changes methods in files.
 func writeWoven(ctx context.Context, s streams, t *offline.User, in string, methods *pattern.Set, isTrusted bool) error {
-	weaver, err := instrument.NewWeaver(instrument.Settings{Live: true})
-	if err != nil {
-		return err
-	}
-	user, err := instrument.NewUser(t.Class, t.Method, in, isTrusted)
+	v, err := newWovenView(s, t.Class, t.Method, in, isTrusted)
 	if err != nil {
 		return err
 	}
@@ -268,17 +270,11 @@ func writeWoven(ctx context.Context, s streams, t *offline.User, in string, meth
 		if err != nil || len(spots) == 0 {
 			return err
 		}
-		for i := range spots {
-			spots[i].Kind, spots[i].Key, spots[i].User = instrument.Templates, "template", user
-			placed, _ := weaver.Place(&spots[i])
-			weaver.AddSpot(placed)
-		}
 		found += len(spots)
-		out, err := weaver.Weave(ctx, e.Data)
-		if err != nil {
+		if err := v.write(ctx, class, e.Data, spots); err != nil {
 			return fmt.Errorf("%s: %w", where, err)
 		}
-		return writeDifference(s, class, out)
+		return nil
 	})
 	if err == nil && found == 0 {
 		err = fmt.Errorf("%s: no method with code matches --match", in)
@@ -286,9 +282,36 @@ func writeWoven(ctx context.Context, s streams, t *offline.User, in string, meth
 	return err
 }
 
-func writeDifference(s streams, class *classfile.Class, out *instrument.Outcome) error {
+// A wovenView shows what a template inserts into methods.
+type wovenView struct {
+	streams
+	weaver *instrument.Weaver
+	user   *instrument.User
+}
+
+func newWovenView(s streams, class []byte, method, file string, isTrusted bool) (*wovenView, error) {
+	v := &wovenView{streams: s}
+	var err error
+	if v.weaver, err = instrument.NewWeaver(instrument.Settings{Live: true}); err != nil {
+		return nil, err
+	}
+	v.user, err = instrument.NewUser(class, method, file, isTrusted)
+	return v, err
+}
+
+// write writes the difference for some methods of a class.
+func (v *wovenView) write(ctx context.Context, class *classfile.Class, file []byte, spots []instrument.Spot) error {
+	for i := range spots {
+		spots[i].Kind, spots[i].Key, spots[i].User = instrument.Templates, "template", v.user
+		placed, _ := v.weaver.Place(&spots[i])
+		v.weaver.AddSpot(placed)
+	}
+	out, err := v.weaver.Weave(ctx, file)
+	if err != nil {
+		return err
+	}
 	for _, left := range out.SpotsLeft {
-		_, _ = fmt.Fprintf(s.err, "note: %s does not get the template: %s\n", format.Printable(left.Method), left.Reason)
+		_, _ = fmt.Fprintf(v.err, "note: %s does not get the template: %s\n", format.Printable(left.Method), left.Reason)
 	}
 	if out.Bytes == nil {
 		return nil
@@ -301,8 +324,86 @@ func writeDifference(s streams, class *classfile.Class, out *instrument.Outcome)
 	if _, err := dump.Diff(&text, class, woven, dump.Options{}); err != nil {
 		return err
 	}
-	_, err = io.WriteString(s.out, text.String())
+	_, err = io.WriteString(v.out, text.String())
 	return err
+}
+
+// mostWoven is how many methods sonde apply --dry-run shows with their templates.
+const mostWoven = 5
+
+// woven returns what the templates of changed probes would insert into methods of the loaded classes. The JVM is asked for
+// them, and no class changes.
+func (c *applyCommand) woven(ctx context.Context, changes []probeset.Change) (string, error) {
+	var text strings.Builder
+	shown, hidden := 0, 0
+	for i := range c.set.Probes {
+		p := &c.set.Probes[i]
+		isChanged := func(change probeset.Change) bool { return change.Kind == probeset.OfProbe && change.Name == p.Name }
+		if p.Own == nil || !slices.ContainsFunc(changes, isChanged) {
+			continue
+		}
+		found, err := c.findFiles(ctx, p.Methods)
+		if err != nil {
+			return "", err
+		}
+		s := c.streams
+		s.out = &text
+		v, err := newWovenView(s, p.Own.Class, p.Own.Method(), p.Own.Source(), p.Own.Trusted)
+		if err != nil {
+			return "", err
+		}
+		for j := range found.Classes {
+			one := &found.Classes[j]
+			class, err := classfile.Parse(one.File)
+			isSame := func(other document.FoundClass) bool {
+				return other.Name == one.Name && bytes.Equal(other.File, one.File)
+			}
+			if err != nil || slices.ContainsFunc(found.Classes[:j], isSame) {
+				continue // it has no file, or another loader has the same class
+			}
+			var spots []instrument.Spot
+			for _, m := range one.Methods {
+				switch {
+				case !m.HasCode:
+				case shown == mostWoven:
+					hidden++
+				default:
+					shown++
+					spots = append(spots, instrument.Spot{MethodRef: classfile.MethodRef{Class: class.Name(), Name: m.Name, Descriptor: m.Descriptor}, Flags: arena.On})
+				}
+			}
+			if len(spots) == 0 {
+				continue
+			}
+			if err := v.write(ctx, class, one.File, spots); err != nil {
+				return "", fmt.Errorf("%s: %w", one.Name, err)
+			}
+		}
+	}
+	if hidden > 0 {
+		_, _ = fmt.Fprintf(&text, "\nand %s\n", format.Count(hidden, "method more", "methods more"))
+	}
+	return text.String(), nil
+}
+
+// findFiles finds methods of loaded classes, and the files of these classes, as sonde find does.
+func (c *applyCommand) findFiles(ctx context.Context, methods []*pattern.Pattern) (*document.Find, error) {
+	var text bytes.Buffer
+	s := c.streams
+	s.out, s.width, s.view = &text, 0, nil
+	s.useService = s.useService && !c.noService
+	command := newFind(s)
+	command.SilenceErrors, command.SilenceUsage = true, true
+	args := []string{"--json", "--" + filesFlag, "--", strconv.Itoa(c.pid)}
+	for _, p := range methods {
+		args = append(args, p.String())
+	}
+	command.SetArgs(args)
+	if err := command.ExecuteContext(ctx); err != nil {
+		return nil, err
+	}
+	var found document.Find
+	return &found, json.Unmarshal(text.Bytes(), &found)
 }
 
 // recordsText names what a template records.
