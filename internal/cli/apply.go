@@ -602,7 +602,7 @@ func (c *applyCommand) writeResult(d document.Handover) error {
 	if d.Woven == "" {
 		return nil
 	}
-	_, err := fmt.Fprintf(c.out, "\n%s", d.Woven)
+	_, err := io.WriteString(c.out, d.Woven)
 	return err
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -256,7 +257,7 @@ func matched(in string, match []string) (*pattern.Set, error) {
 
 // writeWoven writes how a template changes methods in files.
 func writeWoven(ctx context.Context, s streams, t *offline.User, in string, methods *pattern.Set, isTrusted bool) error {
-	v, err := newWovenView(s, t.Class, t.Method, in, isTrusted)
+	v, err := newWovenView(s, &wovenBound{most: math.MaxInt}, t.Class, t.Method, in, isTrusted)
 	if err != nil {
 		return err
 	}
@@ -285,17 +286,21 @@ func writeWoven(ctx context.Context, s streams, t *offline.User, in string, meth
 // A wovenView shows what a template inserts into methods.
 type wovenView struct {
 	streams
+	*wovenBound
 	weaver *instrument.Weaver
 	user   *instrument.User
 }
 
-func newWovenView(s streams, class []byte, method, file string, isTrusted bool) (*wovenView, error) {
-	v := &wovenView{streams: s}
+// A wovenBound limits how many methods are shown, those with a template and those without one.
+type wovenBound struct{ most, shown, hidden, unfit int }
+
+func newWovenView(s streams, bound *wovenBound, class []byte, method, file string, isTrusted bool) (*wovenView, error) {
+	v := &wovenView{streams: s, wovenBound: bound}
 	var err error
 	if v.weaver, err = instrument.NewWeaver(instrument.Settings{Live: true}); err != nil {
 		return nil, err
 	}
-	v.user, err = instrument.NewUser(class, method, file, isTrusted)
+	v.user, err = instrument.NewUser(class, method, weave.UserOptions{File: file, Trusted: isTrusted})
 	return v, err
 }
 
@@ -311,9 +316,23 @@ func (v *wovenView) write(ctx context.Context, class *classfile.Class, file []by
 		return err
 	}
 	for _, left := range out.SpotsLeft {
+		if v.unfit++; v.unfit > v.most {
+			continue
+		}
 		_, _ = fmt.Fprintf(v.err, "note: %s does not get the template: %s\n", format.Printable(left.Method), left.Reason)
 	}
-	if out.Bytes == nil {
+	picked := make(map[string]bool)
+	for _, m := range out.Methods {
+		switch {
+		case !m.Result.Woven:
+		case v.shown == v.most:
+			v.hidden++
+		default:
+			v.shown++
+			picked[m.Member()] = true
+		}
+	}
+	if len(picked) == 0 {
 		return nil
 	}
 	woven, err := classfile.Parse(out.Bytes)
@@ -321,7 +340,7 @@ func (v *wovenView) write(ctx context.Context, class *classfile.Class, file []by
 		return err
 	}
 	var text strings.Builder
-	if _, err := dump.Diff(&text, class, woven, dump.Options{}); err != nil {
+	if _, err := dump.Diff(&text, class, woven, dump.Options{Method: func(name, descriptor string) bool { return picked[name+descriptor] }}); err != nil {
 		return err
 	}
 	_, err = io.WriteString(v.out, text.String())
@@ -335,7 +354,7 @@ const mostWoven = 5
 // them, and no class changes.
 func (c *applyCommand) woven(ctx context.Context, changes []probeset.Change) (string, error) {
 	var text strings.Builder
-	shown, hidden := 0, 0
+	bound := &wovenBound{most: mostWoven}
 	for i := range c.set.Probes {
 		p := &c.set.Probes[i]
 		isChanged := func(change probeset.Change) bool { return change.Kind == probeset.OfProbe && change.Name == p.Name }
@@ -346,9 +365,10 @@ func (c *applyCommand) woven(ctx context.Context, changes []probeset.Change) (st
 		if err != nil {
 			return "", err
 		}
+		var difference strings.Builder
 		s := c.streams
-		s.out = &text
-		v, err := newWovenView(s, p.Own.Class, p.Own.Method(), p.Own.Source(), p.Own.Trusted)
+		s.out = &difference
+		v, err := newWovenView(s, bound, p.Own.Class, p.Own.Method(), p.Own.Source(), p.Own.Trusted)
 		if err != nil {
 			return "", err
 		}
@@ -363,12 +383,7 @@ func (c *applyCommand) woven(ctx context.Context, changes []probeset.Change) (st
 			}
 			var spots []instrument.Spot
 			for _, m := range one.Methods {
-				switch {
-				case !m.HasCode:
-				case shown == mostWoven:
-					hidden++
-				default:
-					shown++
+				if m.HasCode {
 					spots = append(spots, instrument.Spot{MethodRef: classfile.MethodRef{Class: class.Name(), Name: m.Name, Descriptor: m.Descriptor}, Flags: arena.On})
 				}
 			}
@@ -378,10 +393,17 @@ func (c *applyCommand) woven(ctx context.Context, changes []probeset.Change) (st
 			if err := v.write(ctx, class, one.File, spots); err != nil {
 				return "", fmt.Errorf("%s: %w", one.Name, err)
 			}
+			if difference.Len() > 0 {
+				_, _ = fmt.Fprintf(&text, "\n%s, probe %s\n%s", format.Printable(one.Name), p.Name, difference.String())
+				difference.Reset()
+			}
 		}
 	}
-	if hidden > 0 {
-		_, _ = fmt.Fprintf(&text, "\nand %s\n", format.Count(hidden, "method more", "methods more"))
+	if bound.hidden > 0 {
+		_, _ = fmt.Fprintf(&text, "\nand %s\n", format.Count(bound.hidden, "method more", "methods more"))
+	}
+	if more := bound.unfit - bound.most; more > 0 {
+		c.note(format.Count(more, "method more does", "methods more do") + " not get the template")
 	}
 	return text.String(), nil
 }

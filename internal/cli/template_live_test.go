@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -19,7 +20,7 @@ import (
 // equals the program's own figures, their errors do not reach the program, and nothing is left when they end.
 func TestTemplatesLive(t *testing.T) {
 	t.Parallel()
-	classes := compileTemplates(t, "Payments.java", "Pay.java", "Made.java", "Twice.java")
+	classes := compileTemplates(t, "Payments.java", "Pay.java", "Made.java", "Twice.java", "Dear.java")
 	for _, jdk := range jvmtest.Releases(t, 8, 17, 25) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			dir := t.TempDir()
@@ -103,6 +104,8 @@ func (p paid) check(t *testing.T, records []results.Recorded) {
 		{"failures of made", all["made  failures"].Count, hundreds},
 		{"doubled", sum("twice doubled sum").Sum, 2 * hundreds * 4950},
 		{"number of doubled", sum("twice doubled sum").Count, p.made},
+		{"dear ones begun", sum("dear begun counter").Count, 25 * hundreds},
+		{"dear ones", sum("dear dear sum").Sum, 1850 * hundreds},
 	} {
 		if test.got != test.want {
 			t.Errorf("%s: got %d, want %d", test.what, test.got, test.want)
@@ -116,7 +119,7 @@ func (p paid) check(t *testing.T, records []results.Recorded) {
 // TestRefusedTemplateLive checks that a program never sees a template that is refused.
 func TestRefusedTemplateLive(t *testing.T) {
 	t.Parallel()
-	classes := compileTemplates(t, "Payments.java", "Pay.java", "Made.java", "Twice.java")
+	classes := compileTemplates(t, "Payments.java", "Pay.java", "Made.java", "Twice.java", "Dear.java")
 	running := jvmtest.Start(t, jvmtest.Need(t, 17), jvmtest.Launch{Brief: true, Args: []string{"-cp", classes, "templates.Payments"}})
 	pid := strconv.Itoa(running.PID)
 	code, _, stderr := sonde(t, "apply", pid, "--template", filepath.Join(classes, "Twice.class"), "--match", "templates.Payments.twice")
@@ -132,7 +135,7 @@ func TestRefusedTemplateLive(t *testing.T) {
 // hooks, and changes neither.
 func TestTemplateDryRunLive(t *testing.T) {
 	t.Parallel()
-	classes := compileTemplates(t, "Payments.java", "Pay.java", "Made.java", "Twice.java")
+	classes := compileTemplates(t, "Payments.java", "Pay.java", "Made.java", "Twice.java", "Dear.java", "All.java")
 	running := jvmtest.Start(t, jvmtest.Need(t, 17), jvmtest.Launch{Brief: true, Args: []string{"-cp", classes, "templates.Payments"}})
 	s := &watchedShop{t, running, strconv.Itoa(running.PID)}
 	file := filepath.Join(classes, "probes.yaml")
@@ -143,22 +146,25 @@ func TestTemplateDryRunLive(t *testing.T) {
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	made := []string{"apply", s.pid, "--dry-run", "--template", filepath.Join(classes, "Made.class")}
+	made := []string{"apply", s.pid, "--dry-run", "--trusted", "--template", filepath.Join(classes, "Made.class")}
 	code, out, stderr := sonde(t, append(made, "--match", "templates.Payments*.*", "--match", "!templates.Payments.<init>", "--match", "templates.None.none")...)
 	if code != exitOK || !strings.Contains(stderr, "note: no loaded class or method matches templates.None.none") {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
-	for _, want := range []string{"+ probe Made: ", "  public static twice(J)J\n", "note: pay("} {
+	for _, want := range []string{"+ probe Made: ", "\ntemplates.Payments, probe Made\n", "Record.add (IJ)V\n", "note: pay("} {
 		if !strings.Contains(out+stderr, want) {
 			t.Errorf("%q is missing in\n%s%s", want, out, stderr)
 		}
 	}
-	t.Logf("%s%s", out, stderr)
+	out = s.must("apply", s.pid, "--dry-run", "--template", filepath.Join(classes, "All.class"), "--match", "templates.Payments*.*")
+	if n := strings.Count(out, "Record.enter (I)J\n"); n != mostWoven || !regexp.MustCompile("\\nand [1-9] methods? more\n$").MatchString(out) {
+		t.Errorf("%d of many methods are shown: %s", n, out)
+	}
 	if out := s.must("status", s.pid); !strings.HasPrefix(out, "Sonde has no hooks and no agent in process") {
 		t.Errorf("after --dry-run: %s", out)
 	}
 	d := parse[document.Handover](t, s.must("apply", s.pid, "--dry-run", "--json", "-f", file))
-	if n := strings.Count(d.Woven, "Record.enter (I)J\n"); d.Applied || len(d.Changes) != 3 || n != 3 || !strings.Contains(d.Woven, "Record.event (ILjava/lang/String;)V\n") {
+	if n := strings.Count(d.Woven, "Record.enter (I)J\n"); d.Applied || len(d.Changes) != 4 || n != 4 || !strings.Contains(d.Woven, "Record.event (ILjava/lang/String;)V\n") {
 		t.Errorf("%d methods with templates, %+v", n, d)
 	}
 	s.must("apply", s.pid, "-f", file, "--background", "--settle", "0")
@@ -177,8 +183,8 @@ func TestTemplateDryRunLive(t *testing.T) {
 // the program runs and after it was killed, and a Sonde that takes the place of the pack has the same templates.
 func TestPackedTemplatesLive(t *testing.T) {
 	t.Parallel()
-	classes := compileTemplates(t, "Payments.java", "Pay.java", "Made.java", "Twice.java")
-	for _, jdk := range jvmtest.Releases(t, 8, 17, 25) {
+	classes := compileTemplates(t, "Payments.java", "Pay.java", "Made.java", "Twice.java", "Dear.java")
+	for _, jdk := range jvmtest.Releases(t, 17, 25) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			dir := t.TempDir()
 			if err := os.CopyFS(dir, os.DirFS(classes)); err != nil {
