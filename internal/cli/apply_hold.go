@@ -531,6 +531,9 @@ func recordTexts(records []results.Recorded) (texts [][]string) {
 		if r.Valued > 0 {
 			sum, mean, largest = format.AtLeast(r.Valued < r.Count, format.Grouped(r.Sum)), strconv.FormatFloat(r.Mean, 'f', 1, 64), format.Grouped(r.Max)
 		}
+		if r.Max == 0 && r.Sum > 0 { // one that was recorded earlier is larger
+			largest = "-"
+		}
 		if r.Kind == weave.Histogram.String() && r.Valued > 0 {
 			p50, p99 = format.Grouped(uint64(r.P50)), format.Grouped(uint64(r.P99))
 		}
@@ -546,8 +549,14 @@ func recordTexts(records []results.Recorded) (texts [][]string) {
 	return texts
 }
 
-// mostRecords is how many records a terminal shows above the table of probes.
-const mostRecords = 12
+// recordLines returns the first records as a terminal shows them above another table.
+func recordLines(records []results.Recorded, width int) []string {
+	const most = 12
+	if len(records) == 0 {
+		return nil
+	}
+	return format.TableLines(recordColumns, recordTexts(records[:min(len(records), most)]), width)
+}
 
 func (l *applyLook) frame(width int) service.Frame {
 	shown, hidden := topOf(l.Probes, mostRows)
@@ -555,10 +564,7 @@ func (l *applyLook) frame(width int) service.Frame {
 	titles, rows := format.TableRows(columns, texts, width, func(i int, row *format.Row) {
 		row.Name = strings.Join([]string{shown[i].Name, shown[i].Within, shown[i].Label}, " ")
 	})
-	lines := append([]string{l.headline()}, l.remarks()...)
-	if n := min(len(l.Records), mostRecords); n > 0 {
-		lines = append(lines, format.TableLines(recordColumns, recordTexts(l.Records[:n]), width)...)
-	}
+	lines := slices.Concat([]string{l.headline()}, l.remarks(), recordLines(l.Records, width))
 	return service.Frame{PID: l.PID, Lines: lines, Titles: titles, Rows: rows, Foot: moreLine(hidden)}
 }
 

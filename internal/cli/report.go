@@ -652,7 +652,7 @@ func newPackLiveRun(c *packLiveCommand, h *results.Reader) *packLiveRun {
 	r.table = liveTable{
 		streams: c.streams, screen: newScreen(c.streams), pid: c.pid, main: h.JVM.Main, interval: c.interval, sample: sample, times: func() string { return timesText(sample) },
 		top: c.top, json: c.json, view: monitorView{sort: c.sort, by: by, hideIdle: true}, options: monitor.Options{Stall: c.stall},
-		source: h, rows: r.watched, patternsOf: probeOf, costs: r.accountLine, describe: r.describe,
+		source: h, rows: r.watched, patternsOf: probeOf, costs: r.accountLine, describe: r.describe, records: r.records,
 	}
 	return r
 }
@@ -728,10 +728,7 @@ func (r *packLiveRun) finish(ended ending) error {
 	if r.json {
 		return errors.Join(document.Write(r.out, r.table.document(whole)), failure)
 	}
-	return errors.Join(r.print(func(out io.Writer) {
-		r.table.writeWhole(out, whole, nil, r.outWidth())
-		writeRecords(out, r.records(), r.outWidth())
-	}), failure)
+	return errors.Join(r.print(func(out io.Writer) { r.table.writeWhole(out, whole, nil, r.outWidth()) }), failure)
 }
 
 // records returns what templates have recorded since the first interval began.

@@ -21,7 +21,8 @@ type Record struct {
 // IsFailures reports whether it counts, as undecided calls, failures of the template's own code.
 func (r *Record) IsFailures() bool { return r.Name == "" }
 
-// RecordsSince returns what was recorded after an earlier reading.
+// RecordsSince returns what was recorded after an earlier reading. The largest value of a sum is 0 if the earlier one has a
+// value that is as large.
 func RecordsSince(earlier, now []Record) (since []Record) {
 	before := make(map[uint32]*arena.Totals, len(earlier))
 	for i := range earlier {

@@ -279,7 +279,7 @@ type Monitor struct {
 	Pack    string   `json:"pack,omitempty"`  // of sonde pack live
 	Arena   string   `json:"arena,omitempty"` // that the pack's agent writes
 	Classes *Account `json:"classes,omitempty"`
-	// Records are what templates of the user have recorded since sonde pack live began.
+	// Records are what templates of the user have recorded since sonde pack live began; known at the end.
 	Records []results.Recorded `json:"records,omitempty"`
 }
 

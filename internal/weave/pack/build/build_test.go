@@ -240,7 +240,7 @@ func TestTemplate(t *testing.T) {
 	var records []string
 	entries := make(map[uint64]bool)
 	for _, word := range content.Watches.Table {
-		entries[word&(1<<32-1)] = true
+		entries[word>>32] = true
 	}
 	for _, r := range content.Records {
 		records = append(records, fmt.Sprintf("%s %s %v %q", r.Probe, r.Name, r.Kind, r.Groups))
