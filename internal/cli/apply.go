@@ -226,13 +226,11 @@ func (c *applyCommand) run(ctx context.Context) error {
 func (c *applyCommand) apply(ctx context.Context, jvm *process.JVM) error {
 	changes := probeset.Diff(nil, c.set)
 	if c.dryRun {
-		if c.template != "" {
-			c.note(fmt.Sprintf("sonde template check %s --in JAR --match %s shows the code that the methods would get", shellWord(c.template), shellWord(c.match[0])))
-		}
 		if err := session.CheckHooks(jvm); err != nil {
 			c.note(format.OneLine(err))
+			return c.writeDiff(changes, nil)
 		}
-		return c.writeDiff(changes, nil)
+		return c.writeDryRun(ctx, changes)
 	}
 	if err := session.CheckHooks(jvm); err != nil {
 		return err
@@ -313,7 +311,8 @@ const applyLong = `Apply a file of probes to a JVM. The file says which methods 
 how much is measured of each call, and for how long. Sonde first shows how the file
 differs from the probes that are applied, then changes only that: applying the same file
 again changes nothing. With --template and --match, there is one probe, whose methods get Java
-code of your own (sonde template).
+code of your own (sonde template). --dry-run only shows the difference and, for the first methods
+with a template, the code that they would get: Sonde reads the loaded classes, and changes none.
 
   + probe checkout: methods com.acme.Shop.checkout, level time
   ~ probe dao: level count → time
@@ -455,8 +454,11 @@ func (c *applyCommand) handOver(ctx context.Context, running *appliedLook) error
 		_, _ = fmt.Fprintf(c.err, "note: %s now (rule: dynamic)\n",
 			format.Count(planned.Awaiting, "class that loaded after the last sonde apply gets its hooks", "classes that loaded after the last sonde apply get their hooks"))
 	}
-	if c.dryRun || isSame {
+	switch {
+	case isSame:
 		return c.writeDiff(planned.Changes, nil)
+	case c.dryRun:
+		return c.writeDryRun(ctx, planned.Changes)
 	}
 	if !c.json && len(planned.Changes) > 0 {
 		writeChanges(c.out, planned.Changes, c.outWidth())
@@ -579,14 +581,31 @@ func changeText(c probeset.Change) string {
 
 // writeDiff writes differences as the result. The outcome is nil if nothing was changed.
 func (c *applyCommand) writeDiff(changes []probeset.Change, outcome *handover.Outcome) error {
-	if c.json {
-		if changes == nil {
-			changes = []probeset.Change{}
-		}
-		return document.Write(c.out, document.Handover{PID: c.pid, Applied: outcome != nil, Changes: changes, Outcome: outcome})
+	return c.writeResult(document.Handover{PID: c.pid, Applied: outcome != nil, Changes: changes, Outcome: outcome})
+}
+
+// writeDryRun writes differences, and what templates would insert into methods.
+func (c *applyCommand) writeDryRun(ctx context.Context, changes []probeset.Change) error {
+	woven, err := c.woven(ctx, changes)
+	if err != nil {
+		return err
 	}
-	writeChanges(c.out, changes, c.outWidth())
-	return nil
+	return c.writeResult(document.Handover{PID: c.pid, Changes: changes, Woven: woven})
+}
+
+func (c *applyCommand) writeResult(d document.Handover) error {
+	if c.json {
+		if d.Changes == nil {
+			d.Changes = []probeset.Change{}
+		}
+		return document.Write(c.out, d)
+	}
+	writeChanges(c.out, d.Changes, c.outWidth())
+	if d.Woven == "" {
+		return nil
+	}
+	_, err := io.WriteString(c.out, d.Woven)
+	return err
 }
 
 func newSave(s streams) *cobra.Command {

@@ -17,6 +17,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/measure/handover"
 	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
 	"github.com/sonde-jvm/sonde/internal/measure/overhead"
+	"github.com/sonde-jvm/sonde/internal/measure/results"
 	"github.com/sonde-jvm/sonde/internal/measure/trace"
 	"github.com/sonde-jvm/sonde/internal/report"
 	"github.com/sonde-jvm/sonde/internal/report/document"
@@ -275,7 +276,7 @@ func (r *applyRun) finish(ctx context.Context, ended ending) error {
 	r.holder.Stop()
 	r.shown, r.shownAt = nil, time.Time{} // rates of the whole time
 	look, failure := r.look()
-	if results, err := r.holder.Probes.Results(); err == nil && len(results.Rows) == 0 {
+	if found, err := r.holder.Probes.Results(); err == nil && len(found.Rows) == 0 {
 		failure = errors.New("no method that the probes name has got a hook: nothing was measured")
 	}
 	traced := r.finishTraces(ctx, ended)
@@ -423,7 +424,7 @@ type applyLook struct {
 }
 
 func (r *applyRun) look() (*applyLook, error) {
-	results, err := r.holder.Probes.Results()
+	found, err := r.holder.Probes.Results()
 	if err != nil {
 		return nil, err
 	}
@@ -434,10 +435,10 @@ func (r *applyRun) look() (*applyLook, error) {
 	look := &applyLook{elapsed: now.Sub(r.began), goals: r.goals.lines()}
 	look.Applied = document.Applied{
 		PID: r.pid, JDK: r.session.JDK().String(), Main: r.session.JVM().Main, File: r.title, Began: r.began.Round(time.Millisecond),
-		Seconds: look.elapsed.Seconds(), Probes: r.holder.Rows(results, now.Sub(since), r.shown), Threads: results.Threads,
-		Dropped: results.Dropped, ContextsLost: results.ContextsLost, Ambiguous: results.Ambiguous, Records: handover.Records(results),
+		Seconds: look.elapsed.Seconds(), Probes: r.holder.Rows(found, now.Sub(since), r.shown), Threads: found.Threads,
+		Dropped: found.Dropped, ContextsLost: found.ContextsLost, Ambiguous: found.Ambiguous, Records: results.AddRecords(found.Records),
 	}
-	look.calls, look.atLeast = results.Calls()
+	look.calls, look.atLeast = found.Calls()
 	r.shownAt, r.shown = now, make(map[handover.RowKey]uint64, len(look.Probes))
 	for i := range look.Probes {
 		r.shown[look.Probes[i].Key()] = look.Probes[i].Calls
@@ -516,19 +517,22 @@ func runningTexts(rows []handover.Running) [][]string {
 
 var recordColumns = format.Columns(">COUNT", ">SUM", ">MEAN", ">P50", ">P99", ">MAX", "KIND", "PROBE", "RECORD")
 
-func writeRecords(out io.Writer, records []handover.Recorded, width int) {
+func writeRecords(out io.Writer, records []results.Recorded, width int) {
 	if len(records) > 0 {
 		_, _ = fmt.Fprintln(out)
 		format.WriteTable(out, recordColumns, recordTexts(records), width)
 	}
 }
 
-func recordTexts(records []handover.Recorded) (texts [][]string) {
+func recordTexts(records []results.Recorded) (texts [][]string) {
 	for i := range records {
 		r := &records[i]
 		sum, mean, p50, p99, largest := "-", "-", "-", "-", "-"
 		if r.Valued > 0 {
 			sum, mean, largest = format.AtLeast(r.Valued < r.Count, format.Grouped(r.Sum)), strconv.FormatFloat(r.Mean, 'f', 1, 64), format.Grouped(r.Max)
+		}
+		if r.Max == 0 && r.Sum > 0 { // one that was recorded earlier is larger
+			largest = "-"
 		}
 		if r.Kind == weave.Histogram.String() && r.Valued > 0 {
 			p50, p99 = format.Grouped(uint64(r.P50)), format.Grouped(uint64(r.P99))
@@ -545,8 +549,14 @@ func recordTexts(records []handover.Recorded) (texts [][]string) {
 	return texts
 }
 
-// mostRecords is how many records a terminal shows above the table of probes.
-const mostRecords = 12
+// recordLines returns the first records as a terminal shows them above another table.
+func recordLines(records []results.Recorded, width int) []string {
+	const most = 12
+	if len(records) == 0 {
+		return nil
+	}
+	return format.TableLines(recordColumns, recordTexts(records[:min(len(records), most)]), width)
+}
 
 func (l *applyLook) frame(width int) service.Frame {
 	shown, hidden := topOf(l.Probes, mostRows)
@@ -554,10 +564,7 @@ func (l *applyLook) frame(width int) service.Frame {
 	titles, rows := format.TableRows(columns, texts, width, func(i int, row *format.Row) {
 		row.Name = strings.Join([]string{shown[i].Name, shown[i].Within, shown[i].Label}, " ")
 	})
-	lines := append([]string{l.headline()}, l.remarks()...)
-	if n := min(len(l.Records), mostRecords); n > 0 {
-		lines = append(lines, format.TableLines(recordColumns, recordTexts(l.Records[:n]), width)...)
-	}
+	lines := slices.Concat([]string{l.headline()}, l.remarks(), recordLines(l.Records, width))
 	return service.Frame{PID: l.PID, Lines: lines, Titles: titles, Rows: rows, Foot: moreLine(hidden)}
 }
 

@@ -53,16 +53,25 @@ func newFind(s streams) *cobra.Command {
 	flags := command.Flags()
 	flags.VarP(number(&c.rows, 200, 0, 0), "top", "n", "show at most `N` classes and methods; 0 shows all")
 	flags.BoolVar(&c.json, "json", false, "write one JSON object")
+	flags.BoolVar(&c.Files, filesFlag, false, "patterns are those of methods, and classes have their files")
+	hide(command, filesFlag) // for apply
 	return command
 }
+
+// filesFlag makes find report the class files of methods.
+const filesFlag = "files"
 
 func (c *findCommand) check(args []string, _ func(string) bool) (err error) {
 	if c.PID, err = processNumber(args[0]); err != nil {
 		return err
 	}
 	c.patterns = args[1:]
+	parse := find.ParseQuery
+	if c.Files {
+		parse = find.MethodQuery
+	}
 	for _, text := range c.patterns {
-		query, err := find.ParseQuery(text)
+		query, err := parse(text)
 		if err != nil {
 			return &usageError{err}
 		}
@@ -83,7 +92,9 @@ func (c *findCommand) run(ctx context.Context) error {
 		c.note(lack)
 	}
 	d := document.NewFind(c.PID, c.patterns, result)
-	c.keepResult(d, func(out io.Writer) { c.writeText(out, d) })
+	if !c.Files {
+		c.keepResult(d, func(out io.Writer) { c.writeText(out, d) })
+	}
 	if c.json {
 		return document.Write(c.out, d)
 	}

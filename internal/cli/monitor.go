@@ -412,6 +412,9 @@ func (b *liveTable) writeWhole(out io.Writer, whole *monitorTable, losses []stri
 	}
 	writeDisturbed(out, b.disturbed)
 	format.WriteTable(out, b.columns(), b.texts(whole, rows), width)
+	if b.records != nil {
+		writeRecords(out, b.records(), width)
+	}
 	_, _ = fmt.Fprintf(out, "\n%s\n", b.headline(whole))
 	if hidden > 0 {
 		_, _ = fmt.Fprintf(out, "%s not shown (--top)\n", format.Count(hidden, "row is", "rows are"))
@@ -477,6 +480,7 @@ type liveTable struct {
 	rows        func() []results.Row                       // everything that is watched
 	costs       func(table *monitorTable) string           // says what hooks cost
 	describe    func(d *document.Monitor, t *monitorTable) // adds what is known only at the end
+	records     func() []results.Recorded                  // what templates of the user have recorded; nil if there can be none
 
 	rules      *callRules // nil unless rows are those of sonde calls
 	patterns   []string   // each has a row, even if it matches no loaded method
@@ -787,6 +791,9 @@ func (b *liveTable) frame(table *monitorTable, width int) service.Frame {
 	columns, texts := format.FitTable(b.columns(), b.texts(table, shown), expendable, width)
 	frame := service.Frame{
 		PID: b.pid, Lines: []string{b.headline(table), b.costs(table)}, Sort: b.view.sort, Keys: "[c]alls [t]ime [e]rrors [m]ean p9[9] [r]unning [n]ame [g]roup",
+	}
+	if b.records != nil {
+		frame.Lines = append(frame.Lines, recordLines(b.records(), width)...)
 	}
 	frame.Titles, frame.Rows = format.TableRows(columns, texts, width, func(i int, row *format.Row) {
 		if i < len(shown) {

@@ -166,8 +166,9 @@ Jars, wars and directories are only read, also signed ones. The pack holds the
 differences, and a class gets them only if its bytes are those that were packed. A class
 that differs is loaded unchanged, counted and listed. sonde plan shows which classes are
 packed; sonde plan --help says how the file decides that, and what conditions may read.
-Levels trace and capture need a running Sonde, and are refused. Results grouped by tags or
-callers distinguish 256 values, and count the rest as (other).
+Levels trace and capture need a running Sonde, and are lowered to time. Results grouped by tags,
+callers or texts of events distinguish 256 values, and count the rest as (other). Templates of
+your own (sonde template) are in the pack.
 
 Woven classes are cached: packing again weaves nothing, and live commands find what was
 packed. The same classes and the same file make the same pack, byte for byte.`
@@ -435,6 +436,8 @@ type planCommand struct {
 	cache  cacheFlags
 	json   bool
 	all    bool
+
+	templates templateFlags
 }
 
 func (f *planCommand) register(command *cobra.Command) {
@@ -445,6 +448,7 @@ func (f *planCommand) register(command *cobra.Command) {
 	flags.StringVar(&f.jdk, "jdk", "", "`HOME` of the JDK that the program will use, whose classes conditions may read; by default JAVA_HOME, or that of the java in PATH")
 	flags.BoolVar(&f.json, "json", false, "write one JSON object")
 	f.cache.register(flags)
+	f.templates.register(flags)
 }
 
 func newPlan(s streams) *cobra.Command {
@@ -474,9 +478,12 @@ func (f *planCommand) plan(ctx context.Context) (*build.Planned, error) {
 	if f.probes == "" {
 		return nil, usage("--probes is missing: name a file of probes, such as probes.yaml")
 	}
-	set, text, err := readProbes(f.streams, f.probes)
+	set, text, err := f.templates.readProbes(f.streams, f.probes)
 	if err != nil {
 		return nil, err
+	}
+	if slices.ContainsFunc(set.Probes, func(p probeset.Probe) bool { return p.Own != nil }) {
+		text = set.YAML() // with the compiled classes
 	}
 	image, err := f.image()
 	if err != nil {

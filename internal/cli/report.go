@@ -98,6 +98,7 @@ func (c *reportCommand) write(h *results.Reader) error {
 		r.writeHead(out)
 		r.writeTables(out, c.top, c.outWidth())
 		r.writeFoot(out)
+		writeRecords(out, results.AddRecords(r.results.Records), c.outWidth())
 	})
 }
 
@@ -125,7 +126,8 @@ their total is scaled up to all calls. SELF of a probe adds up that of its metho
 that were running when the JVM exited, or when the hooks were removed, are counted, but
 their time is unknown. The line about classes counts the classes of the pack: woven ones,
 and classes that were not woven because their bytes are not those that were packed, their
-class loader cannot see the hooks, or weaving failed.`
+class loader cannot see the hooks, or weaving failed. What templates of your own (sonde
+template) have recorded comes last.`
 
 const reportExamples = `  sonde report /var/log/shop.arena --pack shop.pack
   sonde report 4711
@@ -406,7 +408,7 @@ func (r *arenaReport) describe(top int) document.Report {
 		Arena: r.Path, PID: owner.Target, State: string(r.State), Since: owner.Opened.Round(time.Millisecond), Command: owner.Command,
 		Pack: r.Pack, Title: r.Title, Calls: r.calls, Threads: r.results.Threads, UnderWay: r.active, Untimed: r.untimed,
 		Dropped: r.results.Dropped, ContextsLost: r.results.ContextsLost, Ambiguous: r.results.Ambiguous,
-		Methods: []document.ReportMethod{}, LeftAlone: document.NewPackLeft(r.Left, true), Remarks: r.remarks(),
+		Methods: []document.ReportMethod{}, LeftAlone: document.NewPackLeft(r.Left, true), Remarks: r.remarks(), Records: results.AddRecords(r.results.Records),
 	}
 	d.ArenaUsed, d.ArenaRoom = r.Room()
 	if r.JVM != nil {
@@ -618,6 +620,7 @@ type packLiveRun struct {
 	*packLiveCommand
 	results *results.Reader
 	table   liveTable
+	before  []results.Record // recorded before the first interval
 }
 
 func (c *packLiveCommand) show(ctx context.Context, h *results.Reader) error {
@@ -627,7 +630,10 @@ func (c *packLiveCommand) show(ctx context.Context, h *results.Reader) error {
 	if err := r.table.read(); err != nil {
 		return err
 	}
-	r.table.first = r.table.last // earlier calls are not shown
+	r.table.first = r.table.last               // earlier calls are not shown
+	if found, err := h.Results(); err == nil { // the end reports errors
+		r.before = found.Records
+	}
 	r.reportClasses()
 	var s waitLoop
 	s.endAfter(c.duration, time.Now())
@@ -646,7 +652,7 @@ func newPackLiveRun(c *packLiveCommand, h *results.Reader) *packLiveRun {
 	r.table = liveTable{
 		streams: c.streams, screen: newScreen(c.streams), pid: c.pid, main: h.JVM.Main, interval: c.interval, sample: sample, times: func() string { return timesText(sample) },
 		top: c.top, json: c.json, view: monitorView{sort: c.sort, by: by, hideIdle: true}, options: monitor.Options{Stall: c.stall},
-		source: h, rows: r.watched, patternsOf: probeOf, costs: r.accountLine, describe: r.describe,
+		source: h, rows: r.watched, patternsOf: probeOf, costs: r.accountLine, describe: r.describe, records: r.records,
 	}
 	return r
 }
@@ -725,8 +731,17 @@ func (r *packLiveRun) finish(ended ending) error {
 	return errors.Join(r.print(func(out io.Writer) { r.table.writeWhole(out, whole, nil, r.outWidth()) }), failure)
 }
 
+// records returns what templates have recorded since the first interval began.
+func (r *packLiveRun) records() []results.Recorded {
+	found, err := r.results.Results()
+	if err != nil {
+		return nil // the end reports it
+	}
+	return slices.DeleteFunc(results.AddRecords(results.RecordsSince(r.before, found.Records)), func(one results.Recorded) bool { return one.Count == 0 })
+}
+
 func (r *packLiveRun) describe(d *document.Monitor, _ *monitorTable) {
-	d.Main, d.Pack, d.Arena, d.Remarks = r.table.main, r.results.JVM.Pack.Path, r.results.Path, r.results.Notes
+	d.Main, d.Pack, d.Arena, d.Remarks, d.Records = r.table.main, r.results.JVM.Pack.Path, r.results.Path, r.results.Notes, r.records()
 	if account, has, err := r.results.Account(); has && err == nil {
 		d.Classes = document.NewAccount(&account)
 	}

@@ -1,13 +1,18 @@
 package cli
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,12 +21,14 @@ import (
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/classfile/dump"
 	"github.com/sonde-jvm/sonde/internal/classes/archive"
+	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/weave"
 	"github.com/sonde-jvm/sonde/internal/weave/instrument"
 	"github.com/sonde-jvm/sonde/internal/weave/offline"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
 const templateLong = `A template is Java code of your own that runs around methods of a running program: a
@@ -250,11 +257,7 @@ func matched(in string, match []string) (*pattern.Set, error) {
 
 // writeWoven writes how a template changes methods in files.
 func writeWoven(ctx context.Context, s streams, t *offline.User, in string, methods *pattern.Set, isTrusted bool) error {
-	weaver, err := instrument.NewWeaver(instrument.Settings{Live: true})
-	if err != nil {
-		return err
-	}
-	user, err := instrument.NewUser(t.Class, t.Method, in, isTrusted)
+	v, err := newWovenView(s, &wovenBound{most: math.MaxInt}, t.Class, t.Method, in, isTrusted)
 	if err != nil {
 		return err
 	}
@@ -268,17 +271,11 @@ func writeWoven(ctx context.Context, s streams, t *offline.User, in string, meth
 		if err != nil || len(spots) == 0 {
 			return err
 		}
-		for i := range spots {
-			spots[i].Kind, spots[i].Key, spots[i].User = instrument.Templates, "template", user
-			placed, _ := weaver.Place(&spots[i])
-			weaver.AddSpot(placed)
-		}
 		found += len(spots)
-		out, err := weaver.Weave(ctx, e.Data)
-		if err != nil {
+		if err := v.write(ctx, class, e.Data, spots); err != nil {
 			return fmt.Errorf("%s: %w", where, err)
 		}
-		return writeDifference(s, class, out)
+		return nil
 	})
 	if err == nil && found == 0 {
 		err = fmt.Errorf("%s: no method with code matches --match", in)
@@ -286,11 +283,56 @@ func writeWoven(ctx context.Context, s streams, t *offline.User, in string, meth
 	return err
 }
 
-func writeDifference(s streams, class *classfile.Class, out *instrument.Outcome) error {
-	for _, left := range out.SpotsLeft {
-		_, _ = fmt.Fprintf(s.err, "note: %s does not get the template: %s\n", format.Printable(left.Method), left.Reason)
+// A wovenView shows what a template inserts into methods.
+type wovenView struct {
+	streams
+	*wovenBound
+	weaver *instrument.Weaver
+	user   *instrument.User
+}
+
+// A wovenBound limits how many methods are shown, those with a template and those without one.
+type wovenBound struct{ most, shown, hidden, unfit int }
+
+func newWovenView(s streams, bound *wovenBound, class []byte, method, file string, isTrusted bool) (*wovenView, error) {
+	v := &wovenView{streams: s, wovenBound: bound}
+	var err error
+	if v.weaver, err = instrument.NewWeaver(instrument.Settings{Live: true}); err != nil {
+		return nil, err
 	}
-	if out.Bytes == nil {
+	v.user, err = instrument.NewUser(class, method, weave.UserOptions{File: file, Trusted: isTrusted})
+	return v, err
+}
+
+// write writes the difference for some methods of a class.
+func (v *wovenView) write(ctx context.Context, class *classfile.Class, file []byte, spots []instrument.Spot) error {
+	for i := range spots {
+		spots[i].Kind, spots[i].Key, spots[i].User = instrument.Templates, "template", v.user
+		placed, _ := v.weaver.Place(&spots[i])
+		v.weaver.AddSpot(placed)
+	}
+	out, err := v.weaver.Weave(ctx, file)
+	if err != nil {
+		return err
+	}
+	for _, left := range out.SpotsLeft {
+		if v.unfit++; v.unfit > v.most {
+			continue
+		}
+		_, _ = fmt.Fprintf(v.err, "note: %s does not get the template: %s\n", format.Printable(left.Method), left.Reason)
+	}
+	picked := make(map[string]bool)
+	for _, m := range out.Methods {
+		switch {
+		case !m.Result.Woven:
+		case v.shown == v.most:
+			v.hidden++
+		default:
+			v.shown++
+			picked[m.Member()] = true
+		}
+	}
+	if len(picked) == 0 {
 		return nil
 	}
 	woven, err := classfile.Parse(out.Bytes)
@@ -298,11 +340,92 @@ func writeDifference(s streams, class *classfile.Class, out *instrument.Outcome)
 		return err
 	}
 	var text strings.Builder
-	if _, err := dump.Diff(&text, class, woven, dump.Options{}); err != nil {
+	if _, err := dump.Diff(&text, class, woven, dump.Options{Method: func(name, descriptor string) bool { return picked[name+descriptor] }}); err != nil {
 		return err
 	}
-	_, err = io.WriteString(s.out, text.String())
+	_, err = io.WriteString(v.out, text.String())
 	return err
+}
+
+// mostWoven is how many methods sonde apply --dry-run shows with their templates.
+const mostWoven = 5
+
+// woven returns what the templates of changed probes would insert into methods of the loaded classes. The JVM is asked for
+// them, and no class changes.
+func (c *applyCommand) woven(ctx context.Context, changes []probeset.Change) (string, error) {
+	var text strings.Builder
+	bound := &wovenBound{most: mostWoven}
+	for i := range c.set.Probes {
+		p := &c.set.Probes[i]
+		isChanged := func(change probeset.Change) bool { return change.Kind == probeset.OfProbe && change.Name == p.Name }
+		if p.Own == nil || !slices.ContainsFunc(changes, isChanged) {
+			continue
+		}
+		found, err := c.findFiles(ctx, p.Methods)
+		if err != nil {
+			return "", err
+		}
+		var difference strings.Builder
+		s := c.streams
+		s.out = &difference
+		v, err := newWovenView(s, bound, p.Own.Class, p.Own.Method(), p.Own.Source(), p.Own.Trusted)
+		if err != nil {
+			return "", err
+		}
+		for j := range found.Classes {
+			one := &found.Classes[j]
+			class, err := classfile.Parse(one.File)
+			isSame := func(other document.FoundClass) bool {
+				return other.Name == one.Name && bytes.Equal(other.File, one.File)
+			}
+			if err != nil || slices.ContainsFunc(found.Classes[:j], isSame) {
+				continue // it has no file, or another loader has the same class
+			}
+			var spots []instrument.Spot
+			for _, m := range one.Methods {
+				if m.HasCode {
+					spots = append(spots, instrument.Spot{MethodRef: classfile.MethodRef{Class: class.Name(), Name: m.Name, Descriptor: m.Descriptor}, Flags: arena.On})
+				}
+			}
+			if len(spots) == 0 {
+				continue
+			}
+			if err := v.write(ctx, class, one.File, spots); err != nil {
+				return "", fmt.Errorf("%s: %w", one.Name, err)
+			}
+			if difference.Len() > 0 {
+				_, _ = fmt.Fprintf(&text, "\n%s, probe %s\n%s", format.Printable(one.Name), p.Name, difference.String())
+				difference.Reset()
+			}
+		}
+	}
+	if bound.hidden > 0 {
+		_, _ = fmt.Fprintf(&text, "\nand %s\n", format.Count(bound.hidden, "method more", "methods more"))
+	}
+	if more := bound.unfit - bound.most; more > 0 {
+		c.note(format.Count(more, "method more does", "methods more do") + " not get the template")
+	}
+	return text.String(), nil
+}
+
+// findFiles finds methods of loaded classes, and the files of these classes, as sonde find does.
+func (c *applyCommand) findFiles(ctx context.Context, methods []*pattern.Pattern) (*document.Find, error) {
+	var text bytes.Buffer
+	s := c.streams
+	s.out, s.width, s.view = &text, 0, nil
+	s.useService = s.useService && !c.noService
+	command := newFind(s)
+	command.SilenceErrors, command.SilenceUsage = true, true
+	args := []string{"--json", "--" + filesFlag, "--", strconv.Itoa(c.pid)}
+	for _, p := range methods {
+		args = append(args, p.String())
+	}
+	command.SetArgs(args)
+	if err := command.ExecuteContext(ctx); err != nil {
+		return nil, err
+	}
+	var found document.Find
+	return &found, json.Unmarshal(text.Bytes(), &found)
 }
 
 // recordsText names what a template records.

@@ -341,6 +341,9 @@ func (b *schemas) of(t reflect.Type) object {
 	case reflect.String:
 		return object{"type": "string"}
 	case reflect.Slice, reflect.Array:
+		if t.Elem().Kind() == reflect.Uint8 {
+			return object{"type": "string", "format": "byte"} // base64
+		}
 		return object{"type": "array", "items": b.of(t.Elem())}
 	case reflect.Map:
 		value := b.of(t.Elem())

@@ -154,6 +154,11 @@ func FuzzTemplate(f *testing.F) {
 		if user, err := weave.CompileUser(data, "", weave.UserOptions{File: "T.java", Trusted: true, Hooks: "Hooks"}); err == nil {
 			all = append(all, user.Recording(make([]int32, len(user.Records))))
 		}
+		if user, err := weave.CompileUser(data, "", weave.UserOptions{File: "T.java", Trusted: true, Hooks: "Hooks", Conditional: true}); err == nil {
+			if bound, err := user.Recording(make([]int32, len(user.Records))).Bind(make([]weave.Lowered, 32)...); err == nil {
+				all = append(all, bound)
+			}
+		}
 		for _, template := range all {
 			result, err := weaver.Weave(target, func(weave.MethodInfo) []*weave.Template { return []*weave.Template{template} })
 			if err != nil {

@@ -53,6 +53,8 @@ type UserOptions struct {
 	File    string // for messages
 	Trusted bool   // it may call anything and loop without end
 	Hooks   string // internal name of the class that its code calls
+	// Conditional leaves room for condition 0, to be bound: it runs in calls for which that holds.
+	Conditional bool
 }
 
 const (
@@ -263,6 +265,7 @@ func isRecordName(name string) bool {
 //	long mark = 0;
 //	try {
 //	    mark = enter(methodId());        // 0 if the hook is off, or the template itself has called the method
+//	    if (mark != 0 && !condition(0)) { leave(mark); mark = 0; }  // only with a condition
 //	    if (mark != 0) { PROLOG; leave(mark); }
 //	} catch (Throwable t) { failed(mark, methodId()); mark = 0; }
 //	try { target() }
@@ -424,6 +427,9 @@ func (k *container) aroundProlog(across code.Frame) {
 	k.adding = isBefore
 	k.put(k.call(intrinsicsClass, "methodId", "()I"), k.call(k.user.Hooks, "enter", "(I)J"), k.op(opcode.Dup2), k.storeMark())
 	k.ifMarked(opcode.Ifeq, skip)
+	if k.user.Conditional {
+		k.ask(skip)
+	}
 	k.point = target
 	k.leave()
 	k.adding = 0
@@ -451,6 +457,19 @@ func (k *container) aroundProlog(across code.Frame) {
 	}
 	k.point = k.sentinel
 	k.put(k.frame(across.Locals))
+}
+
+// ask puts what goes on without the template where its condition does not hold or cannot be evaluated.
+func (k *container) ask(without *code.Node) {
+	start, end, failed, drop, run := k.b.NewLabel(), k.b.NewLabel(), k.b.NewLabel(), k.b.NewLabel(), k.b.NewLabel()
+	k.adding = 0
+	k.put(start, k.op(opcode.Iconst0), k.call(intrinsicsClass, "condition", "(I)I"), end, k.op(opcode.Iconst1), k.b.NewJump(opcode.IfIcmpeq, run), drop, k.frame(nil))
+	k.adding = isBefore
+	k.leave()
+	k.adding = 0
+	k.put(k.op(opcode.Lconst0), k.storeMark(), k.b.NewJump(opcode.Goto, without), failed, k.frame(nil, k.throwable), k.op(opcode.Pop), k.b.NewJump(opcode.Goto, drop), run, k.frame(nil))
+	k.b.Handlers = append(k.b.Handlers, code.Handler{Start: start, End: end, Entry: failed})
+	k.adding = isBefore
 }
 
 // aroundEpilog adds what is between the target and the epilog, and the end of the epilog.

@@ -23,6 +23,7 @@ type Options struct {
 	session.Settings
 	PID     int
 	Queries []Query
+	Files   bool   // classes have their files, and queries that find nothing are no errors
 	Entered func() // called when the JVM can be asked; may be nil
 }
 
@@ -61,12 +62,21 @@ func ParseQuery(text string) (Query, error) {
 	return q, nil
 }
 
+// MethodQuery parses a pattern of methods. If it begins with "!", it excludes what other queries find.
+func MethodQuery(text string) (Query, error) {
+	method, err := pattern.Parse(text)
+	return Query{text: text, method: method}, err
+}
+
+// excludes reports whether the query excludes methods.
+func (q *Query) excludes() bool { return q.method != nil && q.method.Excludes() }
+
 // A Result is what was found.
 type Result struct {
 	JDK, Main string
 	Loaded    int // classes in the JVM
 	Classes   []Class
-	Lacks     []string // sentences about methods without code that no loaded class implements
+	Lacks     []string // sentences about methods without code that no loaded class implements, or about queries that find nothing
 }
 
 // A Class is a loaded class.
@@ -77,6 +87,7 @@ type Class struct {
 	Places   []string // jars and folders that have a class of this name, in the order of the class path
 	Methods  []Method // those that match, or all if the class matches
 	Fileless bool     // its class file is not found, so its methods are not known
+	File     []byte   // its class file, with Options.Files
 }
 
 // A Method is a method of a class.
@@ -121,7 +132,7 @@ func Look(ctx context.Context, o Options) (*Result, error) {
 	if o.Entered != nil {
 		o.Entered()
 	}
-	f := &finder{library: library, queries: o.Queries, result: &Result{JDK: look.JDK().String(), Main: jvm.Main}}
+	f := &finder{library: library, queries: o.Queries, hasFiles: o.Files, result: &Result{JDK: look.JDK().String(), Main: jvm.Main}}
 	err = f.find(ctx, look)
 	_, closing := look.Close(ctx)
 	if err := errors.Join(err, closing); err != nil {
@@ -140,9 +151,10 @@ func Look(ctx context.Context, o Options) (*Result, error) {
 }
 
 type finder struct {
-	library *jimage.Image
-	queries []Query
-	result  *Result
+	library  *jimage.Image
+	queries  []Query
+	hasFiles bool
+	result   *Result
 }
 
 // find lists the loaded classes, and reads the files of those that may match.
@@ -178,15 +190,24 @@ func (f *finder) find(ctx context.Context, look *session.Look) error {
 	for i, is := range found {
 		q := &f.queries[i]
 		isByType := q.method != nil && !q.method.IsByName()
+		var nothing *NothingError
 		switch {
+		case q.excludes():
 		case !is && isByType:
-			return &NothingError{q.text, q.method.Lack(), q.method.Similar()}
+			nothing = &NothingError{q.text, q.method.Lack(), q.method.Similar()}
 		case !is && q.method != nil:
-			return &NothingError{Text: q.text, Near: q.method.Near(namesOf(listed))}
+			nothing = &NothingError{Text: q.text, Near: q.method.Near(namesOf(listed))}
 		case !is:
-			return &NothingError{Text: q.text}
+			nothing = &NothingError{Text: q.text}
 		case isByType && !q.method.IsMet():
 			f.result.Lacks = append(f.result.Lacks, q.method.Lack())
+		}
+		switch {
+		case nothing == nil:
+		case !f.hasFiles:
+			return nothing
+		default:
+			f.result.Lacks = append(f.result.Lacks, nothing.Error())
 		}
 	}
 	return nil
@@ -255,7 +276,9 @@ func (q *Query) reads(listed []universe.Loaded) func(class string) bool {
 			q.class = nil
 		}
 	}
-	return func(class string) bool { return isClass(class) || q.method != nil && q.method.MatchClass(class) }
+	return func(class string) bool {
+		return isClass(class) || q.method != nil && !q.excludes() && q.method.MatchClass(class)
+	}
 }
 
 // add adds a class if it or a method of it matches, and notes which queries have found something.
@@ -269,7 +292,9 @@ func (f *finder) add(loaded universe.Loaded, matches []func(class string) bool, 
 		file = f.library.Class(loaded.Name)
 	}
 	methods, ok := MethodsOf(file, loaded.Name)
-	c.Fileless = !ok
+	if c.Fileless = !ok; ok && f.hasFiles {
+		c.File = file
+	}
 	isClass := false
 	for i := range f.queries {
 		if q := &f.queries[i]; q.class != nil && q.class.Match(loaded.Name) {
@@ -279,9 +304,12 @@ func (f *finder) add(loaded universe.Loaded, matches []func(class string) bool, 
 	for _, m := range methods {
 		isWanted := isClass
 		for i := range f.queries {
-			if q := &f.queries[i]; q.method != nil && q.method.Match(m.MethodRef) {
+			if q := &f.queries[i]; q.method != nil && !q.excludes() && q.method.Match(m.MethodRef) {
 				isWanted, found[i] = true, true
 			}
+		}
+		if slices.ContainsFunc(f.queries, func(q Query) bool { return q.excludes() && q.method.Match(m.MethodRef) }) {
+			continue
 		}
 		if isWanted {
 			c.Methods = append(c.Methods, m)

@@ -5,6 +5,7 @@ package handover
 import (
 	"time"
 
+	"github.com/sonde-jvm/sonde/internal/measure/results"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 )
 
@@ -21,12 +22,12 @@ type Outcome struct {
 
 // Status is the state of an applied set.
 type Status struct {
-	Sonde   int        `json:"sonde"` // the PID of the Sonde that applies it
-	Command string     `json:"command"`
-	Since   time.Time  `json:"since"`
-	Probes  []Running  `json:"probes"`
-	Records []Recorded `json:"records,omitempty"`
-	Goals   []string   `json:"goals,omitempty"` // the state of each, as a sentence
+	Sonde   int                `json:"sonde"` // the PID of the Sonde that applies it
+	Command string             `json:"command"`
+	Since   time.Time          `json:"since"`
+	Probes  []Running          `json:"probes"`
+	Records []results.Recorded `json:"records,omitempty"`
+	Goals   []string           `json:"goals,omitempty"` // the state of each, as a sentence
 }
 
 // Running holds the measurements of an applied probe, for all its methods together, by

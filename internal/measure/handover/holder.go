@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
+	"github.com/sonde-jvm/sonde/internal/measure/results"
 	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
@@ -112,8 +113,8 @@ func (h *Holder) Apply(ctx context.Context, set *probeset.Set, dryRun bool) (*Ou
 // Status returns the state of the applied set.
 func (h *Holder) Status() *Status {
 	status := &Status{Sonde: os.Getpid(), Command: h.options.Command, Since: h.Began.Round(time.Millisecond), Probes: []Running{}}
-	if results, err := h.Probes.Results(); err == nil { // the end reports errors
-		status.Probes, status.Records = h.Rows(results, time.Since(h.Began), nil), Records(results)
+	if found, err := h.Probes.Results(); err == nil { // the end reports errors
+		status.Probes, status.Records = h.Rows(found, time.Since(h.Began), nil), results.AddRecords(found.Records)
 	}
 	return status
 }

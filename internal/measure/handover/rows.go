@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
 	"github.com/sonde-jvm/sonde/internal/measure/results"
@@ -77,7 +76,7 @@ func sumRows(found *liveprobes.Results) (sums map[RowKey]*rowSum, hasRow map[str
 		if row.Probe == "" || row.Inside {
 			continue // a hook only for traces
 		}
-		key := RowKey{row.Probe, row.Sequence, labelText(row.Label)}
+		key := RowKey{row.Probe, row.Sequence, row.Label.Text()}
 		sum := sums[key]
 		if sum == nil {
 			sum = &rowSum{}
@@ -91,33 +90,4 @@ func sumRows(found *liveprobes.Results) (sums map[RowKey]*rowSum, hasRow map[str
 		}
 	}
 	return sums, hasRow
-}
-
-// labelText writes a label on one line.
-func labelText(l liveprobes.Label) string {
-	switch {
-	case l.Other:
-		return "(other)"
-	case l.Unknown:
-		return "(not known yet)"
-	}
-	var parts []string
-	for _, tag := range l.Tags {
-		if tag.Set {
-			parts = append(parts, tag.Name+"="+tag.Value)
-		} else {
-			parts = append(parts, "no "+tag.Name)
-		}
-	}
-	if len(parts) > 0 {
-		return strings.Join(parts, ", ")
-	}
-	for _, caller := range l.Callers {
-		name, _, _ := strings.Cut(caller, "(")
-		parts = append(parts, strings.ReplaceAll(name, "/", "."))
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return "by " + strings.Join(parts, " < ")
 }

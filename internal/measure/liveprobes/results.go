@@ -14,9 +14,9 @@ import (
 // Results are the measurements so far.
 type Results struct {
 	Rows    []Row
-	Records []Row  // what templates of the user have recorded, and how often they have failed
-	Threads int    // threads that have called a method with a hook
-	Dropped uint64 // calls that could not be counted
+	Records []results.Record // what templates of the user have recorded, and how often they have failed
+	Threads int              // threads that have called a method with a hook
+	Dropped uint64           // calls that could not be counted
 	// Ambiguous counts tasks that were handed over again before they began, so that their
 	// context is not known. ContextsLost counts calls of anchors and tag points that found
 	// no space.
@@ -43,8 +43,8 @@ func (w *Probes) Results() (*Results, error) {
 	if err != nil {
 		return nil, err
 	}
-	results := &Results{Threads: sum.Threads, Dropped: sum.Dropped}
-	results.Ambiguous, results.ContextsLost = w.target.ContextLosses()
+	found := &Results{Threads: sum.Threads, Dropped: sum.Dropped}
+	found.Ambiguous, found.ContextsLost = w.target.ContextLosses()
 	totals, err := w.labelled(sum)
 	if err != nil {
 		return nil, err
@@ -61,17 +61,15 @@ func (w *Probes) Results() (*Results, error) {
 		if !known || name.Inside {
 			continue
 		}
-		to := &results.Rows
+		number, label := w.rows.Of(key), w.labels.Of(key.Label, tags, name.GroupBy)
 		if name.Template || name.Record.Name != "" {
-			to = &results.Records
+			found.Records = append(found.Records, results.Record{Number: number, Probe: name.Probe, Record: name.Record, Label: label, Totals: *t})
+			continue
 		}
-		*to = append(*to, Row{
-			SpotName: name, ID: w.rows.Of(key), Label: w.labels.Of(key.Label, tags, name.GroupBy), Gone: !present[key.Spot], Off: off[key.Spot], Totals: *t,
-		})
+		found.Rows = append(found.Rows, Row{SpotName: name, ID: number, Label: label, Gone: !present[key.Spot], Off: off[key.Spot], Totals: *t})
 	}
-	slices.SortFunc(results.Rows, compareRows)
-	slices.SortFunc(results.Records, compareRows)
-	return results, nil
+	slices.SortFunc(found.Rows, compareRows)
+	return found, nil
 }
 
 // Calls returns the number of calls in which the probes acted. Several spots of a method
@@ -111,7 +109,7 @@ func (o overlap) calls() (calls uint64, atLeast bool) {
 }
 
 func compareRows(a, b Row) int {
-	return cmp.Or(strings.Compare(a.Probe, b.Probe), strings.Compare(a.Record.Name, b.Record.Name), strings.Compare(a.Sequence, b.Sequence), strings.Compare(a.Class, b.Class),
+	return cmp.Or(strings.Compare(a.Probe, b.Probe), strings.Compare(a.Sequence, b.Sequence), strings.Compare(a.Class, b.Class),
 		strings.Compare(a.Name, b.Name), strings.Compare(a.Descriptor, b.Descriptor), strings.Compare(a.Label.String(), b.Label.String()), cmp.Compare(a.ID, b.ID))
 }
 

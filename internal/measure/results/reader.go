@@ -16,6 +16,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
+	"github.com/sonde-jvm/sonde/internal/weave"
 	"github.com/sonde-jvm/sonde/internal/weave/pack"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
@@ -51,10 +52,11 @@ type Reader struct {
 	Notes []string      // for the user: what could not be read, or should not be trusted
 
 	arena   *arena.Arena
-	user    uint32               // owner of the arena's file
-	ahead   int64                // how much the target's clock is ahead of ours
-	names   map[uint32]pack.Name // only with the IDs and methods until identify
-	tags    []string             // names, by number
+	user    uint32                  // owner of the arena's file
+	ahead   int64                   // how much the target's clock is ahead of ours
+	names   map[uint32]pack.Name    // only with the IDs and methods until identify
+	records map[uint32]weave.Record // of templates of the user
+	tags    []string                // names, by number
 	labels  Labels
 	numbers Numbers
 }
@@ -110,7 +112,7 @@ func read(file *os.File, name string) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Reader{Path: name, arena: mapped, names: make(map[uint32]pack.Name), numbers: make(Numbers)}
+	r := &Reader{Path: name, arena: mapped, names: make(map[uint32]pack.Name), records: make(map[uint32]weave.Record), numbers: make(Numbers)}
 	owner, err := mapped.Owner()
 	methods, failed := mapped.Methods()
 	if err = cmp.Or(err, failed); err != nil {
@@ -200,14 +202,17 @@ func (r *Reader) use(file, name string) error {
 	if err != nil {
 		return fmt.Errorf("the probes of pack %s: %w", name, err)
 	}
-	var tags []string // their order gives them their numbers
-	for _, tag := range set.Tags {
-		if !slices.Contains(tags, tag.Name) {
+	tags := content.Tags
+	for _, tag := range set.Tags { // their order gives them their numbers
+		if len(content.Tags) == 0 && !slices.Contains(tags, tag.Name) {
 			tags = append(tags, tag.Name)
 		}
 	}
 	if err := r.identify(content.Names, tags); err != nil {
 		return fmt.Errorf("pack %s %w; name the pack that the program was started with", name, err)
+	}
+	for _, record := range content.Records {
+		r.names[record.ID], r.records[record.ID] = pack.Name{ID: record.ID, Probe: record.Probe, Groups: record.Groups}, record.Record
 	}
 	r.Pack, r.Title, r.Set, r.Left = name, content.Title, set, content.Left
 	return nil
@@ -231,9 +236,10 @@ func (r *Reader) identify(names []pack.Name, tags []string) error {
 
 // Results are the measurements so far.
 type Results struct {
-	Rows    []Row  // including methods without calls
-	Threads int    // that have called a hooked method
-	Dropped uint64 // calls that could not be counted
+	Rows    []Row    // including methods without calls
+	Records []Record // by templates of the user
+	Threads int      // that have called a hooked method
+	Dropped uint64   // calls that could not be counted
 	// ContextsLost are calls of anchors and tag points that were lost for lack of room; Ambiguous are tasks that were
 	// submitted again before they had started.
 	Ambiguous, ContextsLost uint64
@@ -265,7 +271,12 @@ func (r *Reader) Results() (*Results, error) {
 	found.Ambiguous, found.ContextsLost = r.arena.ContextLosses()
 	for key, t := range Totals(maps.Keys(r.names), groupedIn(threads), sum, threads, now) {
 		name := r.names[key.Spot]
-		found.Rows = append(found.Rows, newRow(&name, r.numbers.Of(key), r.labels.Of(key.Label, r.tags, name.Groups), t))
+		number, label := r.numbers.Of(key), r.labels.Of(key.Label, r.tags, name.Groups)
+		if record, is := r.records[key.Spot]; is {
+			found.Records = append(found.Records, Record{Number: number, Probe: name.Probe, Record: record, Label: label, Totals: *t})
+			continue
+		}
+		found.Rows = append(found.Rows, newRow(&name, number, label, t))
 	}
 	slices.SortFunc(found.Rows, func(a, b Row) int {
 		return cmp.Or(strings.Compare(a.Probe, b.Probe), strings.Compare(a.Within, b.Within), strings.Compare(a.Class, b.Class), strings.Compare(a.Name, b.Name),

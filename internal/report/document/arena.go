@@ -10,28 +10,29 @@ import (
 
 // Report is written by `sonde report --json`.
 type Report struct {
-	Arena        string         `json:"arena"`
-	PID          int            `json:"pid"`   // in this PID namespace; that of the JVM if it has exited
-	State        string         `json:"state"` // measuring, out, ended
-	Main         string         `json:"main,omitempty"`
-	Since        time.Time      `json:"since"`
-	Command      string         `json:"command,omitempty"`
-	Pack         string         `json:"pack,omitempty"`
-	Title        string         `json:"title,omitempty"`
-	Classes      *Account       `json:"classes,omitempty"`
-	Calls        uint64         `json:"calls"`
-	Threads      int            `json:"threads"`
-	UnderWay     uint64         `json:"underWay"` // calls that have begun and not ended
-	Untimed      uint64         `json:"callsWithoutTime"`
-	Dropped      uint64         `json:"callsNotCounted"`
-	ContextsLost uint64         `json:"contextsLost"`
-	Ambiguous    uint64         `json:"ambiguousTasks"`
-	ArenaUsed    int64          `json:"arenaUsed"`
-	ArenaRoom    int64          `json:"arenaRoom"`
-	Probes       []ReportProbe  `json:"probes,omitempty"`
-	Methods      []ReportMethod `json:"methods"`
-	LeftAlone    []Left         `json:"leftAlone,omitempty"` // when the pack was made
-	Remarks      []string       `json:"remarks,omitempty"`
+	Arena        string             `json:"arena"`
+	PID          int                `json:"pid"`   // in this PID namespace; that of the JVM if it has exited
+	State        string             `json:"state"` // measuring, out, ended
+	Main         string             `json:"main,omitempty"`
+	Since        time.Time          `json:"since"`
+	Command      string             `json:"command,omitempty"`
+	Pack         string             `json:"pack,omitempty"`
+	Title        string             `json:"title,omitempty"`
+	Classes      *Account           `json:"classes,omitempty"`
+	Calls        uint64             `json:"calls"`
+	Threads      int                `json:"threads"`
+	UnderWay     uint64             `json:"underWay"` // calls that have begun and not ended
+	Untimed      uint64             `json:"callsWithoutTime"`
+	Dropped      uint64             `json:"callsNotCounted"`
+	ContextsLost uint64             `json:"contextsLost"`
+	Ambiguous    uint64             `json:"ambiguousTasks"`
+	ArenaUsed    int64              `json:"arenaUsed"`
+	ArenaRoom    int64              `json:"arenaRoom"`
+	Probes       []ReportProbe      `json:"probes,omitempty"`
+	Methods      []ReportMethod     `json:"methods"`
+	Records      []results.Recorded `json:"records,omitempty"`   // by templates of the user
+	LeftAlone    []Left             `json:"leftAlone,omitempty"` // when the pack was made
+	Remarks      []string           `json:"remarks,omitempty"`
 }
 
 // ReportProbe is a probe with its measurements.

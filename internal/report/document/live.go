@@ -279,6 +279,8 @@ type Monitor struct {
 	Pack    string   `json:"pack,omitempty"`  // of sonde pack live
 	Arena   string   `json:"arena,omitempty"` // that the pack's agent writes
 	Classes *Account `json:"classes,omitempty"`
+	// Records are what templates of the user have recorded since sonde pack live began; known at the end.
+	Records []results.Recorded `json:"records,omitempty"`
 }
 
 // MonitorRow is a row. Times are present only if calls were timed.
@@ -352,26 +354,26 @@ type StalledCall struct {
 
 // Applied is written by `sonde apply --json` while it holds a JVM, and at the end.
 type Applied struct {
-	PID          int                 `json:"pid"`
-	JDK          string              `json:"jdk"`
-	Main         string              `json:"main,omitempty"`
-	File         string              `json:"file"`
-	Began        time.Time           `json:"began"`
-	Seconds      float64             `json:"seconds"`
-	Final        bool                `json:"final"`
-	Ended        string              `json:"ended,omitempty"` // duration, asked, probes, interrupted, undone, exited, lost
-	Probes       []handover.Running  `json:"probes"`
-	Records      []handover.Recorded `json:"records,omitempty"`
-	Goals        []Goal              `json:"goals,omitempty"`
-	HookShares   *HookCourse         `json:"hookShares,omitempty"` // of a set with goals
-	Threads      int                 `json:"threads"`
-	Kept         int                 `json:"tracesKept"`
-	NotChosen    uint64              `json:"tracesNotChosen"`
-	OnlyCounted  uint64              `json:"callsNotTraced"`
-	Dropped      uint64              `json:"callsNotCounted"`
-	ContextsLost uint64              `json:"contextsLost"`
-	Ambiguous    uint64              `json:"ambiguousTasks"`
-	LeftAlone    []Left              `json:"leftAlone,omitempty"`
+	PID          int                `json:"pid"`
+	JDK          string             `json:"jdk"`
+	Main         string             `json:"main,omitempty"`
+	File         string             `json:"file"`
+	Began        time.Time          `json:"began"`
+	Seconds      float64            `json:"seconds"`
+	Final        bool               `json:"final"`
+	Ended        string             `json:"ended,omitempty"` // duration, asked, probes, interrupted, undone, exited, lost
+	Probes       []handover.Running `json:"probes"`
+	Records      []results.Recorded `json:"records,omitempty"`
+	Goals        []Goal             `json:"goals,omitempty"`
+	HookShares   *HookCourse        `json:"hookShares,omitempty"` // of a set with goals
+	Threads      int                `json:"threads"`
+	Kept         int                `json:"tracesKept"`
+	NotChosen    uint64             `json:"tracesNotChosen"`
+	OnlyCounted  uint64             `json:"callsNotTraced"`
+	Dropped      uint64             `json:"callsNotCounted"`
+	ContextsLost uint64             `json:"contextsLost"`
+	Ambiguous    uint64             `json:"ambiguousTasks"`
+	LeftAlone    []Left             `json:"leftAlone,omitempty"`
 	session.Weavings
 	Remarks []string `json:"remarks,omitempty"`
 	// Disturbed says that the program did not run as without Sonde. Disturbance is what measuring has done to its speed.
@@ -433,5 +435,6 @@ type Handover struct {
 	PID     int               `json:"pid"`
 	Applied bool              `json:"applied"`
 	Changes []probeset.Change `json:"changes"`
+	Woven   string            `json:"woven,omitempty"` // with --dry-run: what templates insert into methods, as a difference of bytecode
 	Outcome *handover.Outcome `json:"outcome,omitempty"`
 }

@@ -25,6 +25,7 @@ type FoundClass struct {
 	From     []string      `json:"from"` // a module of the JDK, or jars and folders
 	Fileless bool          `json:"fileless,omitempty"`
 	Methods  []FoundMethod `json:"methods"`
+	File     []byte        `json:"file,omitempty"` // the class file in base64, with the option files
 }
 
 // FoundMethod is a method of a loaded class.
@@ -40,7 +41,7 @@ func NewFind(pid int, patterns []string, r *find.Result) *Find {
 	d := &Find{PID: pid, JDK: r.JDK, Main: r.Main, Patterns: patterns, Loaded: r.Loaded, Classes: []FoundClass{}}
 	for i := range r.Classes {
 		c := &r.Classes[i]
-		class := FoundClass{Name: strings.ReplaceAll(c.Name, "/", "."), Loader: LoaderName(c.Loader), From: []string{}, Fileless: c.Fileless, Methods: []FoundMethod{}}
+		class := FoundClass{Name: strings.ReplaceAll(c.Name, "/", "."), Loader: LoaderName(c.Loader), From: []string{}, Fileless: c.Fileless, Methods: []FoundMethod{}, File: c.File}
 		if c.Module != "" {
 			class.From = append(class.From, c.Module)
 		}

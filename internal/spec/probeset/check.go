@@ -6,6 +6,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/sonde-jvm/sonde/internal/spec/expr"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 )
 
@@ -228,12 +229,15 @@ func (c *checker) ownTemplate(p *Probe, at place, where string) {
 		key string
 		is  bool
 	}{
-		{"when", p.When != nil}, {"fails", p.Fails != nil}, {"slower-than", p.SlowerThan > 0}, {"captures", len(p.Captures) > 0}, {"category", p.Category != ""},
+		{"fails", p.Fails != nil}, {"slower-than", p.SlowerThan > 0}, {"captures", len(p.Captures) > 0}, {"category", p.Category != ""},
 		{"sample", p.Sample > 1}, {"context", p.Context > 0}, {"level", p.Level > Time},
 	} {
 		if one.is {
-			c.report(at.key(one.key), where, "a template of your own runs in every call, so "+one.key+" cannot be combined with it", "test it in the template, or use two probes")
+			c.report(at.key(one.key), where, "a template of your own runs in every call that counts, so "+one.key+" cannot be combined with it", "test it in the template, or use two probes")
 		}
+	}
+	if _, late := expr.Split(p.When, 0); late != nil {
+		c.report(at.key("when"), where, "when reads what is known only at the end of a call, and a template of your own begins before it", "test it in the template, or use two probes")
 	}
 }
 

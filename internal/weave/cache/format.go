@@ -248,6 +248,9 @@ func (r *Reader) End() string {
 	return r.failed
 }
 
+// AtEnd reports whether everything was read, or nothing more can be read after an error.
+func (r *Reader) AtEnd() bool { return r.rest == "" }
+
 // Fail records an error.
 func (r *Reader) Fail(reason string) {
 	if r.failed == "" {

@@ -72,7 +72,7 @@ type Spot struct {
 	Form Form
 	// Code holds conditions and values by the numbers of the template. Where one is nil or
 	// missing, a condition always holds and a value is null. Tags and Keeps have one, number
-	// 0: the value.
+	// 0: the value. Templates have at most one: the condition at entry.
 	Code   []weave.Lowered
 	Flags  arena.Flags
 	Period uint32
@@ -97,9 +97,10 @@ type User struct {
 	options weave.UserOptions
 }
 
-// NewUser compiles the class file of a user's template. The file is for messages.
-func NewUser(class []byte, method, file string, isTrusted bool) (*User, error) {
-	u := &User{class: class, method: method, options: weave.UserOptions{File: file, Trusted: isTrusted, Hooks: RecordsClass()}}
+// NewUser compiles the class file of a user's template, whose code calls the agent's hooks.
+func NewUser(class []byte, method string, o weave.UserOptions) (*User, error) {
+	o.Hooks = RecordsClass()
+	u := &User{class: class, method: method, options: o}
 	var err error
 	if u.UserTemplate, err = weave.CompileUser(class, method, u.options); err != nil {
 		return nil, err
@@ -137,7 +138,15 @@ func (w *Weaver) userTemplate(p *Spot) (template *weave.Template, reason string)
 			numbers[i] = int32(w.SpotID(Spot{MethodRef: p.MethodRef, Key: RecordKey(p.Key, record.Name)}))
 		}
 	}
-	return compiled.Recording(numbers), ""
+	if template = compiled.Recording(numbers); !p.User.options.Conditional {
+		return template, ""
+	}
+	bound, err := template.Bind(p.Code...)
+	if err != nil {
+		reason, _, _ = strings.Cut(err.Error(), "\n")
+		return nil, reason
+	}
+	return bound, ""
 }
 
 // Measures reports whether there are results of a spot.
@@ -246,8 +255,8 @@ func (w *Weaver) Place(p *Spot) (placed *PlacedSpot, isNew bool) {
 		placed.isPure = !callsMethods(p.Code)
 		placed.fingerprint = w.fingerprint(p.Code)
 		if p.Kind == Templates {
-			placed.isPure = p.User.IsPure
-			placed.fingerprint = fmt.Sprint(p.User.Hash(), p.User.Tags) // the ids of records follow from the spot
+			placed.isPure = placed.isPure && p.User.IsPure
+			placed.fingerprint += fmt.Sprint(p.User.Hash(), p.User.Tags) // the ids of records follow from the spot
 		}
 	}
 	if _, err := arena.WatchTable([]arena.WatchEntry{placed.Entry()}); err != nil {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sonde-jvm/sonde/internal/weave"
 	"github.com/sonde-jvm/sonde/internal/weave/cache"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
@@ -342,6 +343,19 @@ func encodeCold(c *Content, classes []Class) []byte {
 	for _, l := range c.Left {
 		w.Text(l.Class, l.Method, l.Reason)
 	}
+	if len(c.Records)+len(c.Tags) == 0 {
+		return w.Bytes
+	}
+	w.Number(uint64(len(c.Tags)))
+	w.Text(c.Tags...)
+	w.Number(uint64(len(c.Records)))
+	for _, r := range c.Records {
+		w.Number(uint64(r.ID))
+		w.Text(r.Probe, r.Name)
+		w.Number(uint64(r.Kind))
+		w.Number(uint64(len(r.Groups)))
+		w.Text(r.Groups...)
+	}
 	return w.Bytes
 }
 
@@ -394,11 +408,14 @@ func describe(e *cache.Entry, engine string) []byte {
 }
 
 func readName(r *cache.Reader) Name {
-	n := Name{uint32(r.Within(1<<32 - 1)), r.Text(), r.Text(), r.Text(), r.Text(), r.Text(), nil}
+	return Name{uint32(r.Within(1<<32 - 1)), r.Text(), r.Text(), r.Text(), r.Text(), r.Text(), readTexts(r)}
+}
+
+func readTexts(r *cache.Reader) (texts []string) {
 	for range r.Count(1) {
-		n.Groups = append(n.Groups, r.Text())
+		texts = append(texts, r.Text())
 	}
-	return n
+	return texts
 }
 
 func readClass(r *cache.Reader, engine string) Class {
@@ -429,6 +446,15 @@ func decodeCold(cold []byte, hot int, c *Content) {
 	}
 	for range r.Count(3) {
 		c.Left = append(c.Left, Left{r.Text(), r.Text(), r.Text()})
+	}
+	if !r.AtEnd() { // otherwise there are neither tags nor templates, or an earlier version has made it
+		c.Tags = readTexts(r)
+		for range r.Count(5) {
+			one := Record{ID: uint32(r.Within(1<<32 - 1)), Probe: r.Text()}
+			one.Record = weave.Record{Name: r.Text(), Kind: weave.RecordKind(r.Within(uint64(weave.Tag)))}
+			one.Groups = readTexts(r)
+			c.Records = append(c.Records, one)
+		}
 	}
 	if reason := r.End(); reason != "" {
 		panic(damaged("its description: %s", reason))

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/sonde-jvm/sonde/internal/weave"
 	"github.com/sonde-jvm/sonde/internal/weave/cache"
 	"github.com/sonde-jvm/sonde/internal/wire/control"
 )
@@ -111,7 +112,9 @@ type Content struct {
 	Title   string          // base names of the inputs, for people
 	Probes  []byte          // probes.yaml as it was read
 	Watches control.Watches // the actions of the hooks; Fresh is not stored
-	Names   []Name          // of the spots
+	Names   []Name          // of the spots that measure calls
+	Records []Record        // what templates of the user record
+	Tags    []string        // their names by number; empty in packs of earlier versions, where they have the order of Probes
 	Classes []Class
 	Left    []Left
 }
@@ -122,6 +125,14 @@ type Name struct {
 	Class, Method, Descriptor string // as in class files
 	Probe, Sequence           string
 	Groups                    []string // tags by which its results are grouped
+}
+
+// A Record is the spot of a template of the user, or of what it records under a name.
+type Record struct {
+	ID           uint32
+	Probe        string
+	weave.Record          // its name is empty for the template, whose undecided calls are its failures
+	Groups       []string // tags by which its results are grouped
 }
 
 // A Class is a woven class. Classes of a pack are sorted by name, then by original.

@@ -42,6 +42,23 @@ func TestContentComesBack(t *testing.T) {
 	}
 }
 
+// TestTemplatesComeBack: what templates of the user record has names in the pack, and tags have numbers.
+func TestTemplatesComeBack(t *testing.T) {
+	want := sampleContent(t)
+	want.Tags = []string{"tenant", "refusals"}
+	want.Records = []Record{
+		{ID: 5, Probe: "slow"},
+		{ID: 6, Probe: "slow", Record: weave.Record{Name: "cents", Kind: weave.Histogram}, Groups: []string{"tenant"}},
+		{ID: 1<<32 - 1, Probe: "slow", Record: weave.Record{Name: "refusals", Kind: weave.Event}, Groups: []string{"tenant", "refusals"}},
+	}
+	p := opened(t, written(t, want))
+	wantContent(t, p, asRead(want))
+	want.Records[0].Kind = weave.Tag + 1
+	if _, failed := read(written(t, want)); failed == nil || !errors.Is(failed, ErrDamaged) {
+		t.Errorf("a record of an unknown kind: %v", failed)
+	}
+}
+
 func TestAnEmptyPackIsOne(t *testing.T) {
 	p := opened(t, written(t, &Content{}))
 	wantContent(t, p, &Content{})

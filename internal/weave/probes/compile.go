@@ -413,10 +413,14 @@ func userSpots(watch *Spot) (made []*Spot) {
 	probe := watch.Probe
 	add := func(s instrument.Spot, record weave.Record) {
 		s.MethodRef, s.Flags = watch.MethodRef, arena.On
-		made = append(made, &Spot{Spot: s, Method: watch.Method, Probe: probe, sequence: watch.sequence, record: record})
+		spot := &Spot{Spot: s, Method: watch.Method, Probe: probe, sequence: watch.sequence, record: record}
+		if s.Kind == instrument.Templates {
+			spot.depends = watch.depends
+		}
+		made = append(made, spot)
 	}
 	key := "template " + probe.user.Hash() + "|" + watch.Key
-	add(instrument.Spot{Key: key, Kind: instrument.Templates, Below: watch.Below, Direct: watch.Direct, Outside: watch.Outside, Quota: watch.Quota, User: probe.user}, weave.Record{})
+	add(instrument.Spot{Key: key, Kind: instrument.Templates, Below: watch.Below, Direct: watch.Direct, Outside: watch.Outside, Quota: watch.Quota, User: probe.user, Code: watch.Code}, weave.Record{})
 	for i, record := range probe.user.Records {
 		number := probe.user.Tags[i]
 		switch record.Kind {

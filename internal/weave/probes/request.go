@@ -95,7 +95,7 @@ func NewRequest(set *probeset.Set, known map[string]int32) (*Request, error) {
 	users := make([]*instrument.User, len(set.Probes))
 	for i := range set.Probes {
 		var err error
-		if users[i], err = r.readTemplate(set.Probes[i].Own, known); err != nil {
+		if users[i], err = r.readTemplate(&set.Probes[i], known); err != nil {
 			return nil, err
 		}
 	}
@@ -151,14 +151,15 @@ func (r *Request) number(tag string, known map[string]int32) (int32, error) {
 }
 
 // readTemplate compiles a user's template. Its tags get numbers, and so do its events, whose texts are values of tags.
-func (r *Request) readTemplate(own *probeset.OwnTemplate, known map[string]int32) (*instrument.User, error) {
+func (r *Request) readTemplate(p *probeset.Probe, known map[string]int32) (*instrument.User, error) {
+	own := p.Own
 	if own == nil {
 		return nil, nil
 	}
 	if len(own.Class) == 0 {
 		return nil, fmt.Errorf("template %s is not compiled: use sonde apply, which compiles it", own.File)
 	}
-	user, err := instrument.NewUser(own.Class, own.Method(), own.Source(), own.Trusted)
+	user, err := instrument.NewUser(own.Class, own.Method(), weave.UserOptions{File: own.Source(), Trusted: own.Trusted, Conditional: p.When != nil})
 	if err != nil {
 		return nil, err
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/classes/universe"
 	"github.com/sonde-jvm/sonde/internal/spec/expr"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
+	"github.com/sonde-jvm/sonde/internal/weave"
 	"github.com/sonde-jvm/sonde/internal/weave/cache"
 	"github.com/sonde-jvm/sonde/internal/weave/instrument"
 	"github.com/sonde-jvm/sonde/internal/weave/pack"
@@ -161,7 +162,12 @@ func (p *Planned) Content() (*pack.Content, error) {
 		return nil, err
 	}
 	c := &pack.Content{
-		Build: agent.AgentBuild(), Engine: cache.Engine(), Title: p.title(), Probes: p.probes, Watches: watches, Names: p.names(), Left: p.left(),
+		Build: agent.AgentBuild(), Engine: cache.Engine(), Title: p.title(), Probes: p.probes, Watches: watches, Left: p.left(),
+	}
+	c.Names, c.Records = p.names()
+	c.Tags = make([]string, len(p.request.Numbers))
+	for name, number := range p.request.Numbers {
+		c.Tags[number] = name
 	}
 	for i := range p.Classes {
 		if f := &p.Classes[i]; f.entry != nil {
@@ -187,18 +193,21 @@ func (p *Planned) title() string {
 	return strings.Join(names, ", ")
 }
 
-// names returns the names of spots that measure; anchors and tag points have no results.
-func (p *Planned) names() (all []pack.Name) {
+// names returns the names of spots that measure, and those of templates of the user; anchors and tag points have no results.
+func (p *Planned) names() (all []pack.Name, records []pack.Record) {
 	for _, s := range p.weaver.Woven() {
 		name, is := p.draft.Spots[s.ID]
-		if s.Kind != instrument.Watches || !is {
-			continue
+		switch {
+		case !is || !s.Measures():
+		case s.Kind == instrument.Watches:
+			all = append(all, pack.Name{
+				ID: s.ID, Class: s.Class, Method: s.Name, Descriptor: s.Descriptor, Probe: name.Probe, Sequence: name.Sequence, Groups: name.GroupBy,
+			})
+		default:
+			records = append(records, pack.Record{ID: s.ID, Probe: name.Probe, Record: name.Record, Groups: name.GroupBy})
 		}
-		all = append(all, pack.Name{
-			ID: s.ID, Class: s.Class, Method: s.Name, Descriptor: s.Descriptor, Probe: name.Probe, Sequence: name.Sequence, Groups: name.GroupBy,
-		})
 	}
-	return all
+	return all, records
 }
 
 // left returns everything that the set names and that has no hook, except classes of the JDK.
@@ -236,10 +245,7 @@ func packable(set *probeset.Set) (lowered *probeset.Set, dropped []string) {
 		if p.Level > probeset.Time {
 			dropped = append(dropped, fmt.Sprintf("in a pack, probe %s has level time, not %v, which needs a Sonde that reads calls while the program runs", p.Name, p.Level))
 		}
-		if p.Own != nil {
-			dropped = append(dropped, fmt.Sprintf("in a pack, probe %s has no template %s, whose records only a running Sonde reads", p.Name, p.Own.File))
-		}
-		p.Level, p.Captures, p.Own = min(p.Level, probeset.Time), nil, nil
+		p.Level, p.Captures = min(p.Level, probeset.Time), nil
 	}
 	return lowered, dropped
 }
@@ -298,11 +304,15 @@ func probesThat(set *probeset.Set, match func(*probeset.Probe) bool) string {
 
 // unheeded returns notes on requests of a set that a pack does not fulfil.
 func unheeded(set *probeset.Set, draft *probes.Draft) (notes []string) {
+	hasEvents := make(map[string]bool)
+	for _, name := range draft.Spots {
+		hasEvents[name.Probe] = hasEvents[name.Probe] || name.Record.Kind == weave.Event
+	}
 	if ending := probesThat(set, func(p *probeset.Probe) bool { return p.For > 0 || p.Calls > 0 }); ending != "" {
 		notes = append(notes, fmt.Sprintf("in a pack, the keys for: and calls: of %s have no effect: hooks stay as long as the program runs", ending))
 	}
-	if apart := probesThat(set, func(p *probeset.Probe) bool { return p.Context > 0 || len(p.GroupBy) > 0 }); apart != "" {
-		notes = append(notes, fmt.Sprintf("results of %s are grouped by tags or callers: in a pack, the first %d groups of all probes together are distinguished, and the rest is counted as (other); sonde apply distinguishes more", apart, arena.MostUnanswered))
+	if apart := probesThat(set, func(p *probeset.Probe) bool { return p.Context > 0 || len(p.GroupBy) > 0 || hasEvents[p.Name] }); apart != "" {
+		notes = append(notes, fmt.Sprintf("results of %s are grouped by tags, callers or texts of events: in a pack, the first %d groups of all probes together are distinguished, and the rest is counted as (other); sonde apply distinguishes more", apart, arena.MostUnanswered))
 	}
 	if len(draft.Wide) > 0 {
 		notes = append(notes, fmt.Sprintf("%s may name methods of the JDK, too: a pack does not hold them, sonde apply weaves them", strings.Join(draft.Wide, ", ")))

@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sonde-jvm/sonde/agent"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/spec/spectest"
@@ -196,7 +198,7 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("%s %q", told(p), p.Notes)
 	}
 	p = plan(t, strings.Replace(sellProbe, "level: time", "context: 2", 1)+"hand-off: false\n", Settings{}, dir)
-	if len(p.Notes) != 1 || p.Notes[0] != "results of sell are grouped by tags or callers: in a pack, the first 256 groups of all probes together are distinguished, and the rest is counted as (other); sonde apply distinguishes more" {
+	if len(p.Notes) != 1 || p.Notes[0] != "results of sell are grouped by tags, callers or texts of events: in a pack, the first 256 groups of all probes together are distinguished, and the rest is counted as (other); sonde apply distinguishes more" {
 		t.Errorf("%q", p.Notes)
 	}
 	if _, err := Plan(t.Context(), []string{jvmtest.Need(t, 17).Image()}, read(t, sellProbe), Settings{}); !errors.As(err, new(*ImageError)) {
@@ -209,6 +211,48 @@ func TestRefusals(t *testing.T) {
 	p = plan(t, sellProbe, Settings{}, broken)
 	if len(p.Broken) != 1 || p.Broken[0].Class != "goods/Store" || !errors.Is(p.Refusal(), ErrEmpty) {
 		t.Errorf("%+v", p.Broken)
+	}
+}
+
+// TestTemplate: a template of the user is in the pack with the names of what it records, and tags have the numbers by which hooks
+// set them, also where one of the file is not in the pack.
+func TestTemplate(t *testing.T) {
+	dir, _ := goods(t)
+	runtime := filepath.Join(t.TempDir(), "runtime.jar")
+	if err := os.WriteFile(runtime, agent.RuntimeJar(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	compiled := jvmtest.Compile(t, jvmtest.Need(t, 17), jvmtest.Fixture{Sources: []string{"testdata/Sold.java"}, Classpath: []string{runtime}, Flags: []string{"--release", "8", "-Xlint:-options"}})
+	class, err := os.ReadFile(filepath.Join(compiled, "Sold.class"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := read(t, sellProbe+"tags:\n  - {name: weight, value: $1.getWeight(), at: goods.Store.sell}\n  - {name: stock, value: $this.stock, at: goods.Store.sell}\n")
+	set.Probes[0].Own, set.Probes[0].GroupBy = &probeset.OwnTemplate{File: "Sold.java", Class: class}, []string{"stock"}
+	p, err := Plan(t.Context(), []string{dir}, set, settings(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := p.Content()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var records []string
+	entries := make(map[uint64]bool)
+	for _, word := range content.Watches.Table {
+		entries[word>>32] = true
+	}
+	for _, r := range content.Records {
+		records = append(records, fmt.Sprintf("%s %s %v %q", r.Probe, r.Name, r.Kind, r.Groups))
+		if !entries[uint64(r.ID)] {
+			t.Errorf("%+v is not in the table", r)
+		}
+	}
+	slices.Sort(records)
+	same(t, strings.Join(records, "\n"), `sell  counter ["stock"]`+"\n"+`sell refused event ["stock" "refused"]`+"\n"+`sell sold counter ["stock"]`)
+	same(t, fmt.Sprintf("%q %d", content.Tags, len(content.Names)), `["stock" "refused"] 1`)
+	if len(p.Dropped) != 1 || !strings.Contains(p.Dropped[0], "tag weight") {
+		t.Errorf("dropped is %q", p.Dropped)
 	}
 }
 
