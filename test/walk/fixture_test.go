@@ -110,6 +110,9 @@ func start(t *testing.T, jdk jvmtest.JDK, f fixture) *program {
 		t.Fatalf("looking for its ways, %s ended by %d:\n%s%s", f.name, looked.Exit, looked.Stdout, looked.Stderr)
 	}
 	for line := range strings.Lines(looked.Stdout) {
+		if strings.HasPrefix(line, "[") {
+			continue // a warning of the JVM
+		}
 		p.stacks = append(p.stacks, parseStack(t, strings.TrimSpace(line)))
 	}
 	p.Running = jvmtest.Start(t, jdk, jvmtest.Launch{Args: append(args, words...)})
