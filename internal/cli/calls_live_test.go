@@ -292,7 +292,10 @@ func TestCategoryRootsLive(t *testing.T) {
 		classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{"testdata/calls/Calls.java"}, Classpath: jars})
 		path := strings.Join(append([]string{classes}, jars...), string(os.PathListSeparator))
 		p := &monitoredProgram{t, jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: []string{"-cp", path, "calls.Calls", "warm"}})}
-		wants := map[string]string{"profile": `"name":"handle","descriptor":"(Lcom/sun/net/httpserver/HttpExchange;)V","category":"web"`} // a type of the program
+		wants := map[string]string{
+			"trace":   `"category":"web","incoming":true,"target":"GET /orders/{}"`,
+			"profile": `"name":"handle","descriptor":"(Lcom/sun/net/httpserver/HttpExchange;)V","category":"web"`, // a type of the program
+		}
 		for _, args := range [][]string{{"trace", "--limit", "1"}, {"profile", "--timing", "exact", "--calls", "3"}} {
 			s := startSonde(t, slices.Concat(args[:1], []string{strconv.Itoa(p.PID), "--category", "web", "--json"}, args[1:])...)
 			p.do("work 2", "did ")
