@@ -295,6 +295,10 @@ func TestCategoryRootsLive(t *testing.T) {
 		classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{"testdata/calls/Calls.java"}, Classpath: jars})
 		path := strings.Join(append([]string{classes}, jars...), string(os.PathListSeparator))
 		p := &monitoredProgram{t, jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: []string{"-cp", path, "calls.Calls", "warm"}})}
+		wants := map[string]string{
+			"trace":   `"category":"web","incoming":true,"target":"GET /orders/{}"`,
+			"profile": `"name":"handle","descriptor":"(Lcom/sun/net/httpserver/HttpExchange;)V","category":"web"`, // a type of the program
+		}
 		for _, args := range [][]string{{"trace", "--limit", "1"}, {"profile", "--timing", "exact", "--calls", "3"}} {
 			s := startSonde(t, slices.Concat(args[:1], []string{strconv.Itoa(p.PID), "--category", "web", "--json"}, args[1:])...)
 			p.do("work 2", "did ")
@@ -303,6 +307,9 @@ func TestCategoryRootsLive(t *testing.T) {
 			}
 			if !strings.Contains(s.out.String(), `"doFilter"`) || strings.Contains(s.stderr.String(), "no loaded class") {
 				t.Errorf("%s: no request in %.1000s\n%s", args[0], s.out.String(), s.stderr.String())
+			}
+			if !strings.Contains(s.out.String(), wants[args[0]]) {
+				t.Errorf("%s: the output does not have %s: %.2000s", args[0], wants[args[0]], s.out.String())
 			}
 		}
 	}

@@ -188,7 +188,9 @@ Sonde takes four thread dumps per second for that. A recording in a file shows t
 that it contains, usually those longer than 20 ms.
 
 --flame shows a flame graph: a line for each call, below its caller, with a bar for its
-part of the time. A call that is the only one below its caller is not indented.
+part of the time. A call that is the only one below its caller is not indented. Methods
+with which calls of a category begin, as sonde calls knows them, have its name and colour,
+as far as names show it: [db], [web], [messaging], [sockets], [files], [locks].
 
 -o writes the result to files, in the format of their names: .html for a browser, with
 a flame graph, .pb.gz for go tool pprof, .collapsed for other flame graphs, .otlp.json

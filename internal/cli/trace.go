@@ -222,7 +222,15 @@ func (c *traceCommand) want() (*probeset.Set, error) {
 	if err := set.Check(); err != nil {
 		return nil, &usageError{err}
 	}
-	return set, c.addOutgoing(set)
+	if err := c.addOutgoing(set); err != nil || !c.join {
+		return set, err
+	}
+	incoming, err := categories.Incoming()
+	with := *set
+	if with.Tags = slices.Concat(set.Tags, incoming); with.Check() == nil { // there is room for them
+		*set = with
+	}
+	return set, err
 }
 
 // addOutgoing adds the outgoing calls of transactions to a set. If nobody has asked for them, they are left out of a set
@@ -276,7 +284,8 @@ are removed when --limit transactions are kept, after --duration, or at Ctrl-C.
 Calls that go out of the program, to databases, web servers and message brokers, are traced
 at any depth, with the statement (without literals), the host or the queue. --outgoing
 chooses categories, as sonde calls knows them: files and sockets are possible, too. Values
-that are bound to statements, headers and bodies are not read.
+that are bound to statements, headers and bodies are not read. If the method answers web
+requests or handles messages (of JMS), their method and path or queue are shown, too.
 
 With --propagate the program sends a traceparent (W3C) with the HTTP requests of its
 transactions, so that what it calls joins the trace; requests that have one stay as they
@@ -315,9 +324,9 @@ as are calls whose condition failed and tasks that belong to an unknown transact
 
 A transaction has the trace id of the request that it works for, if there is one: from
 the header traceparent (W3C) of servlets, the JDK's HttpServer and Netty, or from the
-current span of an OpenTelemetry agent in the JVM. For that, filters and servlets get hooks,
-too, which read nothing but this header. With --join=false, they get none, and every
-transaction has an id of its own.
+current span of an OpenTelemetry agent in the JVM. For that, and for method, path and queue,
+filters, servlets and listeners get hooks, too, which read nothing else. With --join=false,
+they get none, and every transaction has an id of its own.
 
 --otlp sends transactions to a receiver while the trace is running, by HTTP and protobuf. A
 receiver that cannot be reached, or is overloaded, is tried again. The variables

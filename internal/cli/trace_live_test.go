@@ -33,7 +33,7 @@ type tracedJSON struct {
 type tracedCall struct {
 	Class, Method             string
 	Category, Target          string
-	Threw, Handed             bool
+	Threw, Handed, Incoming   bool
 	MeasuredNanos, StartNanos int64
 	SelfNanos                 int64
 	ThreadName                string
@@ -122,7 +122,10 @@ func TestTraceOutgoing(t *testing.T) {
 		got := make(map[string]int)
 		var count func(c *tracedCall)
 		count = func(c *tracedCall) {
-			if c.Category != "" {
+			switch {
+			case c.Incoming:
+				got["in "+c.Category+" "+c.Target]++
+			case c.Category != "":
 				got[c.Category]++
 				got[c.Target]++
 			}
@@ -140,6 +143,7 @@ func TestTraceOutgoing(t *testing.T) {
 		}
 		for what, want := range map[string]int{
 			"db": statements, "web": requests, "GET localhost": requests, "select name from orders where id = ? and name <> ?": 30, "": 5, // the latter was prepared before
+			"in web GET /orders/{}": 5, "in web GET /orders/{}/items": 5,
 		} {
 			if got[what] != want {
 				t.Errorf("%d calls of %q, want %d; all are %v", got[what], what, want, got)

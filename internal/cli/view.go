@@ -15,6 +15,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/service"
+	"github.com/sonde-jvm/sonde/internal/spec/categories"
 )
 
 // A view is the terminal of the person who runs a command. It shows the frames that the command
@@ -376,6 +377,12 @@ func filtered(rows []format.Row, filter string) (kept []format.Row) {
 	return kept
 }
 
+// categoryColours are the colours of rows by the category of their calls, similar to those of pages.
+var categoryColours = map[string]tcell.Color{
+	categories.Web: tcell.ColorTeal, categories.Databases: tcell.ColorOlive, categories.Messaging: tcell.ColorGreen,
+	"sockets": tcell.ColorPurple, "files": tcell.ColorNavy, categories.Locks: tcell.ColorMaroon,
+}
+
 // render draws everything: lines, the table, what is below it, and the keys on the last line.
 func (v *view) render() {
 	defer v.screen.Show()
@@ -416,7 +423,7 @@ func (v *view) render() {
 		next(line, tcell.StyleDefault.Bold(i == len(above)-1 && v.shown.Titles != ""))
 	}
 	for i, row := range shown {
-		next(row.Text, tcell.StyleDefault.Reverse(v.top+i == v.selected))
+		next(row.Text, tcell.StyleDefault.Foreground(categoryColours[row.Category]).Reverse(v.top+i == v.selected))
 	}
 	for _, line := range below {
 		next(line, tcell.StyleDefault)

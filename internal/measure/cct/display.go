@@ -7,6 +7,7 @@ import (
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/classfile/descriptor"
 	"github.com/sonde-jvm/sonde/internal/report/format"
+	"github.com/sonde-jvm/sonde/internal/spec/categories"
 )
 
 // Ref returns the method without what hooks know about it.
@@ -16,6 +17,13 @@ func (m Method) Ref() classfile.MethodRef {
 
 // Key returns a string that identifies the method in different runs.
 func (m Method) Key() string { return m.Class + "." + m.Name + m.Descriptor }
+
+// Categorize sets the categories of the methods. isSubtype reports whether a class is another or below it; nil if types are not known.
+func (p *Profile) Categorize(isSubtype func(class, super string) bool) {
+	for i := range p.Methods {
+		p.Methods[i].Category = categories.Of(p.Methods[i].Ref(), isSubtype)
+	}
+}
 
 // Names returns the names to show for methods, by index: com.acme.Cart.total, followed by
 // the parameters if several methods have the same name.

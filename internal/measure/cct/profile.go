@@ -64,6 +64,7 @@ type Method struct {
 	Native     bool   `json:"native,omitempty"`     // measured at its call sites
 	LowerBound bool   `json:"lowerBound,omitempty"` // HotSpot may replace it by an intrinsic: then its hook misses calls
 	Unhooked   bool   `json:"unhooked,omitempty"`   // it had no hook: only sampled stacks show it
+	Category   string `json:"category,omitempty"`   // of the calls that begin with it, such as db
 }
 
 // A Thread holds the calls of one thread, or of all virtual threads: there may be millions.

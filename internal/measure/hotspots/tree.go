@@ -10,6 +10,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/classes/callgraph"
 	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
+	"github.com/sonde-jvm/sonde/internal/spec/categories"
 )
 
 // A Path is a way the program got somewhere: the Java methods of a stack, the innermost
@@ -96,7 +97,9 @@ func (t *Table) Tree(wall bool) *Tree {
 		if !known {
 			number = len(tree.Methods)
 			numbers[label] = number
-			tree.Methods = append(tree.Methods, label)
+			shown := label
+			shown.Category = categoryOf(label)
+			tree.Methods = append(tree.Methods, shown)
 		}
 		pointers[m] = number
 		return number
@@ -129,6 +132,14 @@ func (t *Table) Tree(wall bool) *Tree {
 	}
 	tree.addUp(tree.Top)
 	return tree
+}
+
+// categoryOf returns the category of a method by its name; "" if it has none.
+func categoryOf(label cct.Method) string {
+	if label.Class == "" && label.Name == WaitText(jfr.Monitor) {
+		return categories.Locks
+	}
+	return categories.Of(label.Ref(), nil)
 }
 
 // whole returns all frames of a stack, and those that stand for what is missing in it.

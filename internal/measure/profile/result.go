@@ -60,6 +60,7 @@ func (r *run) result(ctx context.Context) (*cct.Profile, error) {
 		profile.Notes = append(profile.Notes, "the choice of hooks did not become stable before the end, so the self time of a method may include that of callees that got their hooks later")
 	}
 	r.stacks.complete(profile)
+	profile.Categorize(r.graph.IsSubtype)
 	if profile.Disturbed = cmp.Or(r.settler.disturbed(), profile.Disturbance.MostlyHooks()); profile.Disturbed != "" {
 		profile.Notes = slices.Insert(profile.Notes, 0, profile.Disturbed)
 	}

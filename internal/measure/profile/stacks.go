@@ -299,6 +299,7 @@ func (r *run) sampledResult() (*cct.Profile, error) {
 		p.Notes = append(p.Notes, r.why)
 	}
 	r.stacks.complete(p)
+	p.Categorize(nil)
 	return p, nil
 }
 

@@ -162,8 +162,9 @@ type Call struct {
 	Method     string `json:"method"`
 	Descriptor string `json:"descriptor,omitempty"`
 	Probe      string `json:"probe,omitempty"`
-	Category   string `json:"category,omitempty"` // of a call that goes out of the program: db, web, messaging
-	Target     string `json:"target,omitempty"`   // of such a call: the statement, method and host, or destination
+	Category   string `json:"category,omitempty"` // of a call that goes out of the program or answers one that came in: db, web, messaging
+	Incoming   bool   `json:"incoming,omitempty"` // it answers one that came in
+	Target     string `json:"target,omitempty"`   // of such a call: the statement, method and host or path, or destination
 	SpanID     string `json:"spanId,omitempty"`   // of such a call: its name for the program that it calls
 	PID        int    `json:"pid,omitempty"`      // of another program, below the call that has caused it
 	Thread
@@ -407,8 +408,11 @@ func (c *Call) resolve(names *liveprobes.Names, redact *Redactor, caller *Call, 
 			c.Tags = tags
 		}
 	}
-	if c.Category != "" {
-		c.Target = targetOf(names.Spots[c.Spot], label.Tags, redact)
+	switch spot := names.Spots[c.Spot]; {
+	case !spot.Answers && c.Category != "":
+		c.Target = targetOf(spot.GroupBy, label.Tags, redact)
+	case spot.Answers && caller == nil && !c.Handed: // inner calls are filters and servlets of the same request
+		c.answer(spot.Category, label.Tags, redact)
 	}
 	whole := c.known && has
 	for _, folded := range c.Folded {
@@ -427,10 +431,24 @@ func (c *Call) resolve(names *liveprobes.Names, redact *Redactor, caller *Call, 
 	return whole
 }
 
-// targetOf returns what a call that goes out of the program calls.
-func targetOf(spot probes.SpotName, tags []results.TagValue, redact *Redactor) string {
+// answer sets what a call answers, if that is known: the handlers of some libraries can have other work, too.
+func (c *Call) answer(category string, tags []results.TagValue, redact *Redactor) {
+	var known []string
+	for _, tag := range tags {
+		if categories.Answered(tag.Name) == category {
+			known = append(known, tag.Name)
+		}
+	}
+	slices.Sort(known) // the method of a request is before its path
+	if c.Target = targetOf(known, tags, redact); c.Target != "" {
+		c.Category, c.Incoming = category, true
+	}
+}
+
+// targetOf returns what tags say about the call that goes out of the program, or came in.
+func targetOf(names []string, tags []results.TagValue, redact *Redactor) string {
 	var texts []string
-	for _, name := range spot.GroupBy {
+	for _, name := range names {
 		for _, tag := range tags {
 			if tag.Set && !tag.Null && tag.Name == name {
 				text, _ := redact.Text(tag.String())
@@ -451,7 +469,10 @@ func (c *Call) resolveSpot(names *liveprobes.Names, redact *Redactor) {
 		return
 	}
 	c.Class, c.Method, c.Descriptor = strings.ReplaceAll(spot.Class, "/", "."), spot.Name, spot.Descriptor
-	c.Probe, c.Category, c.Conditional, c.known = spot.Probe, spot.Category, spot.Conditional, true
+	c.Probe, c.Conditional, c.known = spot.Probe, spot.Conditional, true
+	if !spot.Answers {
+		c.Category = spot.Category
+	}
 	// Hooks record all values they have room for, also those without a capture.
 	recorded := make(map[int]Value, len(c.Values))
 	for _, v := range c.Values {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
+	"github.com/sonde-jvm/sonde/internal/measure/results"
 	"github.com/sonde-jvm/sonde/internal/weave/probes"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
@@ -91,6 +92,41 @@ func TestValuesAreCleanBeforeTheyAreSeen(t *testing.T) {
 	for i, v := range want {
 		if tx.Root.Values[i] != v {
 			t.Errorf("value %d: %+v", i, tx.Root.Values[i])
+		}
+	}
+}
+
+// TestAnswers: the outermost call of a transaction says what it answers, if tags of its category know it.
+func TestAnswers(t *testing.T) {
+	tag := func(name, value string) results.TagValue {
+		return results.TagValue{Name: name, Value: value, Set: true}
+	}
+	request := []results.TagValue{tag("sonde_in_web_path", "/pay/{}"), tag("sonde_in_web_method", "POST"), tag("tier", "gold")}
+	for _, test := range []struct {
+		category string
+		tags     []results.TagValue
+		want     string
+	}{
+		{"web", request, "web true POST /pay/{}"},
+		{"messaging", append(request, tag("sonde_in_messaging_source", "orders?password=x1")), "messaging true orders?password=(redacted)"},
+		{"messaging", request, " false "},
+		{"web", []results.TagValue{{Name: "sonde_in_web_path", Set: true, Null: true}}, " false "},
+		{"", request, " false "},
+	} {
+		names := &liveprobes.Names{
+			Spots:  map[uint32]probes.SpotName{1: {Class: "A", Name: "m", Category: test.category, Answers: test.category != ""}},
+			Labels: map[uint32]liveprobes.Label{9: {Tags: test.tags}},
+		}
+		inner := &Call{Spot: 1, label: 9}
+		tx := &Transaction{Root: &Call{Spot: 1, label: 9, Children: []*Call{inner}}}
+		if !tx.Resolve(names, NewRedactor(nil)) {
+			t.Fatal("not resolved")
+		}
+		if c := tx.Root; fmt.Sprint(c.Category, " ", c.Incoming, " ", c.Target) != test.want {
+			t.Errorf("%s %+v: got %s %v %s, want %s", test.category, test.tags, c.Category, c.Incoming, c.Target, test.want)
+		}
+		if inner.Category != "" || inner.Incoming {
+			t.Errorf("the inner call answers as well: %+v", inner)
 		}
 	}
 }

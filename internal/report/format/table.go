@@ -68,6 +68,8 @@ type Row struct {
 	Name   string `json:"name,omitempty"`   // of what it is about, if that is not only a method
 	Method string `json:"method,omitempty"` // class and name of the method it is about
 	Depth  int    `json:"depth,omitempty"`  // number of its ancestors in a tree
+	// Category is that of the calls it is about, such as db. Terminals colour it.
+	Category string `json:"category,omitempty"`
 }
 
 // TableRows returns the lines that WriteTable writes. describe adds to a row what it is about.

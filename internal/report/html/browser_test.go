@@ -47,6 +47,9 @@ func TestSamplesInBrowser(t *testing.T) {
 	pagetest.EachWindow(t, "hot", bigSamples(t), tabs, func(t *testing.T, p *pagetest.Page) {
 		checkFlame(t, p)
 		checkShapes(t, p)
+		if text := p.Text("#legend .category"); !strings.HasPrefix(text, "category db") {
+			t.Errorf("the first category of the legend is %q, want db", text)
+		}
 	})
 }
 

@@ -180,6 +180,7 @@ func richProfile() *cct.Profile {
 		merge(p.Merged, top)
 	}
 	p.Methods = s.methods
+	p.Categorize(nil)
 	late := p.Merged.Children[0].Children[0]
 	late.Late = true
 	p.Calibration = cct.Calibration{

@@ -1,6 +1,7 @@
 package otlp
 
 import (
+	"slices"
 	"strings"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
@@ -9,11 +10,13 @@ import (
 	"github.com/sonde-jvm/sonde/internal/spec/categories"
 )
 
-// describe gives the span of a call that goes out of the program the kind, name and attributes of OpenTelemetry's
-// semantic conventions.
+// describe gives the span of a call that goes out of the program, or answers one that came in, the kind, name and attributes of
+// OpenTelemetry's semantic conventions.
 func describe(span *tracepb.Span, c *trace.Call) {
 	about := (*attributeList)(&span.Attributes)
 	switch c.Category {
+	case categories.Web:
+		describeRequest(span, about, c)
 	case categories.Databases:
 		span.Kind = tracepb.Span_SPAN_KIND_CLIENT
 		about.text("db.system.name", systemOf(c.Class, databases, "other_sql"))
@@ -22,20 +25,12 @@ func describe(span *tracepb.Span, c *trace.Call) {
 			about.text("db.operation.name", strings.ToUpper(operation))
 			about.text("db.query.text", c.Target)
 		}
-	case categories.Web:
-		span.Kind = tracepb.Span_SPAN_KIND_CLIENT
-		verb, host, isBoth := strings.Cut(c.Target, " ")
-		if span.Name = valid(verb); isBoth {
-			about.text("http.request.method", verb)
-		} else {
-			span.Name, host = "HTTP", c.Target
-		}
-		if host != "" {
-			about.text("server.address", host)
-		}
 	case categories.Messaging:
 		operation := "receive"
-		if span.Kind = tracepb.Span_SPAN_KIND_CONSUMER; strings.HasPrefix(c.Method, "send") {
+		switch span.Kind = tracepb.Span_SPAN_KIND_CONSUMER; {
+		case c.Incoming:
+			operation = "process"
+		case strings.HasPrefix(c.Method, "send"):
 			operation, span.Kind = "send", tracepb.Span_SPAN_KIND_PRODUCER
 		}
 		span.Name = valid(strings.TrimSpace(operation + " " + c.Target))
@@ -45,6 +40,39 @@ func describe(span *tracepb.Span, c *trace.Call) {
 		if c.Target != "" {
 			about.text("messaging.destination.name", c.Target)
 		}
+	}
+}
+
+// verbs are the methods of requests that the conventions name.
+var verbs = []string{"GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "QUERY"}
+
+// describeRequest describes a request that is sent to a host, or answered. Of the path of the latter, parts that identify something are
+// placeholders, as in a route, so that it has no secrets and few values.
+func describeRequest(span *tracepb.Span, about *attributeList, c *trace.Call) {
+	verb, rest, isBoth := strings.Cut(c.Target, " ")
+	if !isBoth {
+		verb, rest = "", c.Target
+	}
+	span.Name = "HTTP"
+	switch {
+	case slices.Contains(verbs, verb):
+		span.Name = verb
+		about.text("http.request.method", verb)
+	case verb != "":
+		about.text("http.request.method", "_OTHER")
+		about.text("http.request.method_original", verb)
+	}
+	if span.Kind = tracepb.Span_SPAN_KIND_CLIENT; !c.Incoming {
+		if rest != "" {
+			about.text("server.address", rest)
+		}
+		return
+	}
+	span.Kind = tracepb.Span_SPAN_KIND_SERVER
+	if strings.HasPrefix(rest, "/") {
+		span.Name = valid(span.Name + " " + rest)
+		about.text("url.path", rest)
+		about.text("http.route", rest)
 	}
 }
 

@@ -25,6 +25,20 @@ func TestDescribe(t *testing.T) {
 			trace.Call{Category: "web", Class: "a.Client", Method: "send", Target: "GET example.com"},
 			"GET CLIENT http.request.method=GET server.address=example.com",
 		},
+		{trace.Call{Category: "web", Class: "a.Client", Method: "send", Target: "get x.y"}, "HTTP CLIENT http.request.method=_OTHER http.request.method_original=get server.address=x.y"},
+		{
+			trace.Call{Category: "web", Incoming: true, Class: "a.Servlet", Method: "service", Target: "POST /orders/{}/items"},
+			"POST /orders/{}/items SERVER http.request.method=POST url.path=/orders/{}/items http.route=/orders/{}/items",
+		},
+		{
+			trace.Call{Category: "web", Incoming: true, Class: "a.Filter", Method: "doFilter", Target: "BREW /pot"},
+			"HTTP /pot SERVER http.request.method=_OTHER http.request.method_original=BREW url.path=/pot http.route=/pot",
+		},
+		{trace.Call{Category: "web", Incoming: true, Class: "a.Filter", Method: "doFilter", Target: "OPTIONS *"}, "OPTIONS SERVER http.request.method=OPTIONS"},
+		{
+			trace.Call{Category: "messaging", Incoming: true, Class: "a.Listener", Method: "onMessage", Target: "orders"},
+			"process orders CONSUMER messaging.system=jms messaging.operation.name=process messaging.operation.type=process messaging.destination.name=orders",
+		},
 		{
 			trace.Call{Category: "messaging", Class: "org.apache.kafka.clients.producer.KafkaProducer", Method: "send", Target: "orders"},
 			"send orders PRODUCER messaging.system=kafka messaging.operation.name=send messaging.operation.type=send messaging.destination.name=orders",

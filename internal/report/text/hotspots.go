@@ -299,7 +299,11 @@ func (v HotView) flame(r *hotspots.Result, most, width int) (titles string, show
 	tops := TreeLines(kept, true, func(n *cct.Node) bool { return longest[n] })
 	for _, l := range tops {
 		n, all := l.Node, tree.Top.Total.Nanos
-		rows = append(rows, []string{partText(n.Total.Nanos / all), barText(offsets[n]/all, n.Total.Nanos/all, bar), l.Branches + names[n.Method]})
+		name := names[n.Method]
+		if m := tree.Methods[n.Method]; m.Category != "" && m.Class != "" {
+			name += " [" + m.Category + "]"
+		}
+		rows = append(rows, []string{partText(n.Total.Nanos / all), barText(offsets[n]/all, n.Total.Nanos/all, bar), l.Branches + name})
 	}
 	used := format.SpaceBefore(flameColumns, rows)
 	for i, row := range rows {
@@ -307,7 +311,8 @@ func (v HotView) flame(r *hotspots.Result, most, width int) (titles string, show
 		row[2] = branches + format.KeepEnd(strings.TrimPrefix(row[2], branches), width, used+utf8.RuneCountInString(branches))
 	}
 	titles, shown = format.TableRows(flameColumns, rows, 0, func(i int, row *format.Row) {
-		row.Method, row.Depth = methodOf(tree.Methods[tops[i].Node.Method]), tops[i].Depth
+		m := tree.Methods[tops[i].Node.Method]
+		row.Method, row.Depth, row.Category = methodOf(m), tops[i].Depth, m.Category
 	})
 	return titles, shown, hidden
 }

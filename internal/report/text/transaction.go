@@ -189,7 +189,7 @@ func (r *row) details() (texts []string) {
 	if r.isHanded() {
 		texts = append(texts, "on "+threadsText(r.calls))
 	}
-	if r.isOutgoing() {
+	if r.hasCategory() {
 		texts = append(texts, strings.TrimSpace(r.calls[0].Category+"  "+format.Line(r.calls[0].Target)))
 	}
 	texts = append(texts, valueTexts(r)...)
@@ -313,7 +313,7 @@ func (d *drawing) bar(l *line, r *row) {
 	switch {
 	case r.threw() > 0:
 		strong = red
-	case r.isOutgoing():
+	case r.hasCategory():
 		strong = yellow
 	case r.isConditional():
 		strong = violet
@@ -351,8 +351,8 @@ type row struct {
 // size returns the number of calls that share a row.
 func (r *row) size() uint64 { return uint64(len(r.calls)) + r.folded.Calls }
 
-// isOutgoing reports whether the calls go out of the program. All of a row have the same target.
-func (r *row) isOutgoing() bool { return len(r.calls) > 0 && r.calls[0].Category != "" }
+// hasCategory reports whether the calls go out of the program or answer one that came in. All of a row have the same target.
+func (r *row) hasCategory() bool { return len(r.calls) > 0 && r.calls[0].Category != "" }
 
 // foldFrom is the number of calls of one method by the same caller that share a row.
 const foldFrom = 3

@@ -137,6 +137,32 @@ func TestOutgoing(t *testing.T) {
 	}
 }
 
+// TestIncoming: the tags of incoming calls are set where calls of their category begin.
+func TestIncoming(t *testing.T) {
+	tags, err := Incoming()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, tag := range tags {
+		if !slices.Contains(names, tag.Name) {
+			names = append(names, tag.Name)
+		}
+		if !tag.Optional || !IsTarget(tag.Name) || !slices.Contains([]string{"web", "messaging"}, Answered(tag.Name)) {
+			t.Errorf("tag %+v: want an optional one of a category", tag)
+		}
+	}
+	slices.Sort(names)
+	if got := fmt.Sprint(names); got != "[sonde_in_messaging_source sonde_in_web_method sonde_in_web_path]" {
+		t.Errorf("the tags are %s", got)
+	}
+	for _, tag := range []string{"path", "sonde_host", "sonde_path"} {
+		if got := Answered(tag); got != "" {
+			t.Errorf("%s is of incoming calls of %q", tag, got)
+		}
+	}
+}
+
 func TestRoots(t *testing.T) {
 	for _, test := range []struct {
 		names []string

@@ -15,6 +15,9 @@ var outgoing []byte
 // of users cannot change them.
 const targetPrefix = "sonde_"
 
+// incomingPrefix begins the names of the tags that say what an incoming call answers. Their category follows.
+const incomingPrefix = targetPrefix + "in_"
+
 // The categories with conventions in OpenTelemetry: HTTP requests, statements of databases, and messages.
 const (
 	Web       = "web"
@@ -66,4 +69,32 @@ func Outgoing(names ...string) (probes []probeset.Probe, tags []probeset.Tag, er
 		}
 	}
 	return probes, tags, nil
+}
+
+// Incoming returns tags that say which incoming calls transactions answer. Where a program has no such calls, they have no effect.
+func Incoming() (tags []probeset.Tag, err error) {
+	r, err := Read(Web, Messaging)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range r.Set.Tags {
+		for _, category := range r.All {
+			if category.Direction == probeset.In && slices.Contains(r.Key(category), t.Name) {
+				t.Name, t.Optional = incomingPrefix+category.Name+"_"+t.Name, true
+				tags = append(tags, t)
+				break
+			}
+		}
+	}
+	return tags, nil
+}
+
+// Answered returns the category of the incoming calls that a tag is about; "" for other tags.
+func Answered(tag string) string {
+	rest, is := strings.CutPrefix(tag, incomingPrefix)
+	if !is {
+		return ""
+	}
+	category, _, _ := strings.Cut(rest, "_")
+	return category
 }

@@ -254,6 +254,22 @@ func (p *Pattern) Named() (methods []classfile.MethodRef) {
 	return methods
 }
 
+// Names reports whether the pattern names a method in its class or, if isSubtype is not nil, in a class or interface above it.
+func (p *Pattern) Names(m classfile.MethodRef, isSubtype func(class, super string) bool) bool {
+	if p.class == nil || p.exclude || !p.MatchMethod(m.Name, m.Descriptor) {
+		return false
+	}
+	if p.namesClass(m.Class) || isSubtype == nil {
+		return p.namesClass(m.Class)
+	}
+	for name := range p.classNames() {
+		if isSubtype(m.Class, name) {
+			return true
+		}
+	}
+	return false
+}
+
 // learn shows a class to the pattern. It reports whether the pattern may match more than before in other
 // classes: then they have to be shown again.
 func (p *Pattern) learn(s *shown) (more bool) {

@@ -17,6 +17,7 @@ import (
 	"github.com/sonde-jvm/sonde/classfile/opcode"
 	"github.com/sonde-jvm/sonde/internal/classes/jimage"
 	"github.com/sonde-jvm/sonde/internal/classes/universe"
+	"github.com/sonde-jvm/sonde/internal/spec/categories"
 	"github.com/sonde-jvm/sonde/internal/spec/expr"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
@@ -382,6 +383,9 @@ func (p *Plan) addProbe(m universe.Method, probe *Probe) (made []*Spot) {
 			},
 			Method: m, Probe: probe, sequence: q, conditional: q != nil || !probe.Inside && (probe.entry != nil || probe.exit != nil || probe.mark != nil),
 		}
+		if probe.Level >= probeset.Trace && !probe.Inside {
+			s.answers = p.answeredBy(m.MethodRef)
+		}
 		if s.Fails = probe.Fails != nil; probe.mark != nil {
 			s.Outside = p.Positions.last(probe.mark)
 		}
@@ -405,6 +409,16 @@ func (p *Plan) addProbe(m universe.Method, probe *Probe) (made []*Spot) {
 	}
 	p.sum(&probe.namer).take(m)
 	return made
+}
+
+// answeredBy returns the category of the incoming calls that a method answers; "" for none.
+func (p *Plan) answeredBy(m classfile.MethodRef) string {
+	for _, t := range p.tags {
+		if category := categories.Answered(t.Name); category != "" && t.methods.Match(m) {
+			return category
+		}
+	}
+	return ""
 }
 
 // userSpots returns the spots of a user's template in the method of a watch: the template, what it records, and

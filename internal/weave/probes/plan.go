@@ -47,6 +47,7 @@ type Spot struct {
 	depends     []condition.Depends
 	conditional bool
 	record      weave.Record // of a user's template; its name is empty for others
+	answers     string       // the category of the incoming calls that the method answers; "" for none
 	Off         string       // why it was switched off; "" while it is on
 }
 
@@ -237,6 +238,9 @@ func (s *Spot) Describe(id uint32) SpotName {
 	if s.Probe != nil {
 		n.Probe, n.GroupBy, n.Category, n.Inside = s.Probe.Name, s.Probe.GroupBy, s.Probe.Category, s.Probe.Inside
 	}
+	if s.answers != "" {
+		n.Category, n.Answers = s.answers, true
+	}
 	if s.sequence != nil {
 		n.Sequence = s.sequence.String()
 	}
@@ -358,7 +362,8 @@ type SpotName struct {
 	Record      weave.Record // what a template of the user records; the name is empty for other spots
 	Grouped     bool         // its results have labels
 	GroupBy     []string     // names of the tags in the labels
-	Category    string       // of the calls of its probe, such as db
+	Category    string       // of the calls of its probe, such as db, or of the incoming calls that it answers
+	Answers     bool         // its calls answer incoming ones
 }
 
 // A CaptureName is an expression whose value is captured. Its index contains ExitCapture

@@ -2,8 +2,8 @@
 // reports of one program look alike. Packages of the JDK are grey.
 
 const hues = [242, 152, 62, 318, 196, 28, 288, 108, 262, 12, 172, 84];
-// Calls that go out of the program have the colour of their category, whatever their package.
-const categoryHues = { db: 45, web: 225, messaging: 135 };
+// Calls of a category, such as those that go out of the program, have its colour, whatever their package.
+const categoryHues = { web: 225, db: 45, messaging: 135, sockets: 300, files: 95, locks: 15 };
 const platform = /^(java|javax|jdk|sun|com\.sun)\./;
 
 function hashOf(text) {
@@ -44,4 +44,9 @@ function boxColour(hue, className, dark) {
 // dotColour returns the same hue with more contrast, for a small mark.
 function dotColour(hue, dark) {
 	return `oklch(${dark ? 0.68 : 0.66} ${hue === null ? 0.01 : 0.12} ${hue === null ? 80 : hue})`;
+}
+
+// categoryColour returns the fill of a box of a category, stronger than those of packages.
+function categoryColour(category, dark) {
+	return `oklch(${dark ? 0.52 : 0.79} ${dark ? 0.115 : 0.13} ${categoryHues[category]})`;
 }

@@ -6,6 +6,7 @@ function decodeProfile(profile) {
 		signature: signature(method.descriptor ?? ""),
 		native: method.native === true,
 		lowerBound: method.lowerBound === true,
+		category: method.category,
 	}));
 	// on is how long a hook was on that was not on for the whole window; 0 is off.
 	for (const { method, onNanos: on = 0 } of profile.quiet ?? []) {

@@ -12,7 +12,7 @@ function makePalette(methods, dark, colourOf) {
 		dark,
 		hueOf: assigned,
 		boxOf: boxesOf(methods, assigned, dark, colourOf),
-		dots: methods.map((method) => dotColour(assigned.get(groupOf(method)), dark)),
+		dots: methods.map((method) => dotColour(categoryHues[method.category] ?? assigned.get(groupOf(method)), dark)),
 		ink: read("--ink"),
 		soft: read("--ink-soft"),
 		paper: read("--paper"),
@@ -25,10 +25,12 @@ function makePalette(methods, dark, colourOf) {
 	};
 }
 
-// boxesOf returns the function that gives the colour of a node: colourOf, or that of its package.
+// boxesOf returns the function that gives the colour of a node: colourOf, or that of its category or package.
 function boxesOf(methods, hueOf, dark, colourOf) {
 	if (colourOf) return (node) => colourOf(node, dark);
-	const boxes = methods.map((method) => boxColour(hueOf.get(groupOf(method)), method.cls, dark));
+	const boxes = methods.map((method) =>
+		method.category in categoryHues ? categoryColour(method.category, dark) : boxColour(hueOf.get(groupOf(method)), method.cls, dark),
+	);
 	return (node) => boxes[node.method];
 }
 

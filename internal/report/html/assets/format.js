@@ -81,6 +81,12 @@ function signature(descriptor) {
 	return "(" + parameters.map(typeName).join(", ") + ") " + typeName(shape[2]);
 }
 
+// aboutMethod returns what a tooltip shows of a method below its name.
+function aboutMethod(method) {
+	const native = method.native ? "native, measured at its call sites" : "";
+	return [method.signature, native, method.category].filter(Boolean).join(" · ");
+}
+
 function typeName(type) {
 	const element = type.replace(/^\[+/, "");
 	const plain = element[0] === "L" ? element.slice(element.lastIndexOf("/") + 1, -1).replace(/^L/, "") : primitives[element];

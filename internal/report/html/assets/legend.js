@@ -1,4 +1,4 @@
-// legendOf lists the packages with the most self time in a tree.
+// legendOf lists the categories of calls with their time, and the packages with the most self time in a tree.
 function legendOf(tree, methods, palette) {
 	const jdk = "the JDK.";
 	const times = new Map();
@@ -13,9 +13,16 @@ function legendOf(tree, methods, palette) {
 		swatch.style.background = boxColour(palette.hueOf.get(pkg) ?? null, "", palette.dark);
 		return make("span", "", swatch, pkg === "" ? "(no package)" : pkg.slice(0, -1), make("b", "", tree.extent > 0 ? share(time / tree.extent) : ""));
 	});
+	const categories = categoryTimes(tree, methods).map(([category, time]) => {
+		const swatch = make("i", "");
+		swatch.style.background = categoryColour(category, palette.dark);
+		const item = make("span", "category", swatch, "category " + category, make("b", "", tree.extent > 0 ? share(time / tree.extent) : ""));
+		item.title = "with what they call";
+		return item;
+	});
 	if (times.size > items.length) items.push(make("span", "", `and ${plural(times.size - items.length, "package")} more`));
 	if (tree.nodes.some((node) => node.method >= 0 && isUnsure(node))) items.push(make("span", "", make("i", "hatch"), "error above a fifth of self time"));
 	if (tree.nodes.some((node) => node.sampled)) items.push(make("span", "", make("i", "hatch"), "by sampled stacks, without hooks"));
 	if (tree.nodes.some((node) => node.handed)) items.push(make("span", "", make("i", "handed"), "on another thread, outside the time of its caller"));
-	return items;
+	return [...categories, ...items];
 }

@@ -23,6 +23,20 @@ function sumMethods(tree, methodCount) {
 	return sums.filter((sum) => sum !== undefined);
 }
 
+// categoryTimes sums up the time of the outermost calls of each category with all that they call, the longest first.
+function categoryTimes(tree, methods) {
+	const times = new Map();
+	const categoryOf = (node) => methods[node.method]?.category;
+	for (const node of tree.nodes) {
+		const category = categoryOf(node);
+		if (!(category in categoryHues)) continue;
+		let above = node.parent;
+		while (above && categoryOf(above) !== category) above = above.parent;
+		if (!above) times.set(category, (times.get(category) ?? 0) + node.extent);
+	}
+	return [...times].sort((a, b) => b[1] - a[1]);
+}
+
 function emptySum(method) {
 	return {
 		method, calls: 0, threw: 0, timed: 0, running: 0, missed: 0, late: false, lost: 0, max: 0,

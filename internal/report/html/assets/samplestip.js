@@ -2,7 +2,7 @@
 
 // decodeResult reads the tree of hot spots (docs/formats/hot.md).
 function decodeResult({ tree: { methods: list, nodes } }) {
-	const methods = list.map((method) => ({ ...nameOf(method.class ?? "", method.name), signature: signature(method.descriptor ?? "") }));
+	const methods = list.map((method) => ({ ...nameOf(method.class ?? "", method.name), signature: signature(method.descriptor ?? ""), category: method.category }));
 	for (const { method, kinds } of nodes) {
 		// Code that is not of Java has the colour of its kind.
 		if (method >= 0 && !list[method].class) methods[method].group ??= `${Object.keys(kinds ?? {})[0] ?? "unknown"}.`;
@@ -21,7 +21,7 @@ function fillTooltip(tooltip, node, tree, methods) {
 		list.append(make("dt", "", name), make("dd", "", share(time / tree.total)), make("dd", "", "≈ " + nanos(time)));
 	}
 	const kinds = Object.entries(node.kinds ?? {}).sort((a, b) => b[1] - a[1]).map(([kind, part]) => `${kind} ${share(part)}`);
-	tooltip.replaceChildren(nameElement(method), make("span", "signature", method.signature), list, make("div", "said", make("p", "", kinds.join(", "))));
+	tooltip.replaceChildren(nameElement(method), make("span", "signature", aboutMethod(method)), list, make("div", "said", make("p", "", kinds.join(", "))));
 }
 
 function spoken(node, method) {

@@ -25,8 +25,7 @@ function fillTooltip(tooltip, node, tree, methods) {
 	for (const [name, figure, more] of factsOf(node, tree, method)) list.append(make("dt", "", name), make("dd", "", figure), make("dd", "", more));
 	const said = make("div", "said", ...sentencesOf(node).map((sentence) => make("p", "", sentence)));
 	if (method.lowerBound) said.append(make("p", "", "A lower bound: HotSpot may replace this method by an intrinsic, and calls from compiled code are then not counted."));
-	const native = method.native ? " · native, measured at its call sites" : "";
-	tooltip.replaceChildren(nameElement(method), make("span", "signature", method.signature + native), list, said);
+	tooltip.replaceChildren(nameElement(method), make("span", "signature", aboutMethod(method)), list, said);
 }
 
 // spoken describes a context in one line for screen readers.

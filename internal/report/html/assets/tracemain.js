@@ -3,7 +3,13 @@
 function startTrace(result) {
 	const transactions = decodeTrace(result);
 	const packages = new Map(); // to their self times
-	for (const t of transactions) eachCall(t, (call) => packages.set(call.name.pkg, (packages.get(call.name.pkg) ?? 0) + call.selfNanos));
+	const categories = new Set();
+	for (const t of transactions) {
+		eachCall(t, (call) => {
+			packages.set(call.name.pkg, (packages.get(call.name.pkg) ?? 0) + call.selfNanos);
+			if (call.category in categoryHues) categories.add(call.category);
+		});
+	}
 	const hues = assignHues(packages.keys());
 	const water = new Waterfall(byId("tooltip"));
 	if (transactions.length === 0) {
@@ -24,7 +30,8 @@ function startTrace(result) {
 			return make("span", "", box, text);
 		};
 		const longest = [...packages].sort((a, b) => b[1] - a[1]).slice(0, 12);
-		const items = longest.map(([pkg]) => swatch(dotColour(hues.get(pkg) ?? null, isDark), pkg === "" ? "(no package)" : pkg.slice(0, -1)));
+		const items = [...categories].map((category) => swatch(dotColour(categoryHues[category], isDark), "category " + category));
+		items.push(...longest.map(([pkg]) => swatch(dotColour(hues.get(pkg) ?? null, isDark), pkg === "" ? "(no package)" : pkg.slice(0, -1))));
 		items.push(make("span", "", "strong: self time, pale: calls below"));
 		byId("legend").replaceChildren(...(transactions.length > 0 ? items : []));
 	});

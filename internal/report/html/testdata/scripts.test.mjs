@@ -116,6 +116,13 @@ test("a tree deeper than a script may recurse", () => {
 	assert.equal(page.sumMethods(deep, 4)[0].total, 50_000);
 });
 
+test("the time of a category is that of its outermost calls", () => {
+	const methods = profile.methods.map((method, i) => ({ ...method, category: ["", "db", "files", "odd"][i] }));
+	const { methods: named, trees } = page.decodeProfile({ ...profile, methods });
+	assert.deepEqual(plain(page.categoryTimes(page.makeTree(trees[0].top, "All"), named)), [["db", 90], ["files", 40]]);
+	assert.equal(page.aboutMethod(named[2]), "native, measured at its call sites · files");
+});
+
 test("packages keep their hues, and the JDK is grey", () => {
 	const few = page.assignHues(["shop.web.", "java.util."]);
 	const more = page.assignHues(["java.util.", "shop.web.", "zoo."]);
