@@ -348,7 +348,6 @@ func (s streams) follow(stream *service.Stream, screen *screen, unread func(), q
 // askPatience bounds requests that nobody waits for.
 const askPatience = 5 * time.Second
 
-// show shows an event.
 func show(s streams, screen *screen, event service.Event) error {
 	switch event.Name {
 	case service.EventMessage:

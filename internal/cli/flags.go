@@ -235,7 +235,6 @@ type sourceFlags struct {
 	recorder, dumps bool // older spellings
 }
 
-// samplers are the values of --sampler.
 var samplers = map[string]sampler.Source{"auto": sampler.Auto, "kernel": sampler.Kernel, "recorder": sampler.FlightRecorder, "dumps": sampler.ThreadDumps}
 
 func (f *sourceFlags) register(command *cobra.Command) {
@@ -365,7 +364,6 @@ type restricted interface{ wanted() string }
 // errValue refuses the value of a flag. flagError says what the value must be.
 var errValue = errors.New("invalid value")
 
-// A valueFlag is a flag whose values are checked.
 type valueFlag[T any] struct {
 	value *T
 	kind  string   // the type in the help text

@@ -56,12 +56,10 @@ func (c *targetFlags) register(flags flagSet) {
 	flags.BoolVar(&c.listLeft, "left", false, "list everything that gets no hook, with the reason")
 }
 
-// registerYes adds --yes.
 func (c *targetFlags) registerYes(flags flagSet) {
 	flags.BoolVar(&c.yes, "yes", false, "do not ask before hooks go into thousands of methods")
 }
 
-// registerBudget adds --budget.
 func (c *targetFlags) registerBudget(flags *pflag.FlagSet) {
 	unstated := "By default there is no limit"
 	if c.usualBudget > 0 {
@@ -70,7 +68,6 @@ func (c *targetFlags) registerBudget(flags *pflag.FlagSet) {
 	flags.Var(share(&c.budget, 0), "budget", "part of the program's CPU time that the hooks of all commands may cost; beyond it, fewer calls are timed or traced, at last hooks are switched off, and this is reported. "+unstated)
 }
 
-// registerCategories adds --category.
 func registerCategories(flags *pflag.FlagSet, to *[]string, what string) {
 	usual, others := categories.Names()
 	flags.StringSliceVar(to, "category", nil, what+": "+strings.Join(slices.Concat(usual, others), ", "))

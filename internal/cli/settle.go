@@ -38,7 +38,6 @@ func (f *settleFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.off, "no-settle", false, "do not wait: results begin with the hooks, while HotSpot still compiles code that they made it discard")
 }
 
-// isUsed reports whether a command waits.
 func (f *settleFlags) isUsed() bool {
 	return !f.off && f.limit > 0 && f.given != nil && (f.given.Changed || os.Getenv(settleVariable) != "off")
 }

@@ -68,7 +68,6 @@ func (s *screen) draw(frame service.Frame) {
 	}
 }
 
-// status draws a line.
 func (s *screen) status(text string) { s.draw(service.Frame{Lines: []string{text}}) }
 
 // clear removes what was drawn.

@@ -817,7 +817,6 @@ func (r *traceRun) list(number int, t *trace.Transaction) error {
 	return r.screen.print(r.out, text.TraceLine(number, t, r.terminal)+"\n")
 }
 
-// writeLine writes a document.
 func (r *traceRun) writeLine(value any) error {
 	var line strings.Builder
 	if err := document.Write(&line, value); err != nil {

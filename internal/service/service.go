@@ -49,7 +49,6 @@ type Runner interface {
 
 // A Host answers questions about the JVMs of this host. A [Client] is one: it asks the service.
 type Host interface {
-	// JVMs returns the JVMs of the host.
 	JVMs(ctx context.Context) (JVMs, error)
 	// Status returns what Sonde does in a JVM. Only a service knows its looks.
 	Status(ctx context.Context, pid int) (Status, error)
@@ -633,7 +632,6 @@ func readBody(r *http.Request, into any) error {
 	return nil
 }
 
-// decode decodes one JSON value.
 func decode(text io.Reader, into any) error {
 	decoder := json.NewDecoder(text)
 	decoder.DisallowUnknownFields()

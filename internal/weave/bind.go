@@ -121,7 +121,6 @@ func fragmentFor(mark *item, c Lowered) (*Fragment, error) {
 	return c.Lower(at)
 }
 
-// step adds the item of a step.
 func (b *binder) step(s *Step, mark *item, first int) {
 	it := item{op: s.Op, value: s.Value, state: mark.state}
 	switch s.Do {

@@ -203,7 +203,6 @@ func (u *unpacker) read(f *zip.File, where string, limit int64) ([]byte, error) 
 // for anything, so this is no defect of the input.
 var errNotJar = errors.New("cannot be read as a jar")
 
-// parseNested reads an entry as a jar of its own.
 func parseNested(data []byte, where string, depth int) (*zip.Reader, error) {
 	if depth >= maxDepth {
 		return nil, &LimitError{where, fmt.Sprintf("jars nested more than %d deep: taken for a zip bomb", maxDepth)}

@@ -260,7 +260,6 @@ type worker struct {
 	deflater  *flate.Writer
 }
 
-// transformed runs the transform on an entry.
 func (k *worker) transformed(e Entry) outcome {
 	data, err := k.transform(e)
 	if err != nil {

@@ -91,7 +91,6 @@ func OfJVM(j *process.JVM) *Image {
 // returns nil where path is empty or cannot be read.
 func OpenLibrary(path string) *Image { return openLibrary(path, os.Open) }
 
-// An opener opens a file of a JDK.
 type opener func(name string) (*os.File, error)
 
 func openLibrary(path string, open opener) *Image {

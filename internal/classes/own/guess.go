@@ -210,7 +210,6 @@ func (g *guess) readJar(name string) (more []string) {
 	return more
 }
 
-// add takes in an entry of a jar.
 func (j *jar) add(entry string) {
 	if rest, is := strings.CutPrefix(entry, "META-INF/maven/"); is {
 		if group, _, is := strings.Cut(rest, "/"); is && path.Base(entry) == "pom.properties" && !slices.Contains(j.groups, group) {

@@ -171,7 +171,6 @@ func (c *codeCache) sight(found []uint64) {
 	}
 }
 
-// holds reports whether an address is in the code cache.
 func (c *codeCache) holds(pc uint64) bool { return c.heap(pc) != nil }
 
 func (c *codeCache) heap(pc uint64) *codeHeap {
@@ -220,7 +219,6 @@ func (c *codeCache) find(pc uint64) *blob {
 	return b
 }
 
-// isUnchanged reports whether code is still there.
 func (c *codeCache) isUnchanged(b *blob) bool {
 	l := c.layout
 	size := int(l.sizeOfBlock + l.sizeOfNMethod)

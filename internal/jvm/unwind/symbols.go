@@ -48,7 +48,6 @@ func (l *Library) Exported(name string) (address uint64, ok bool) {
 	return 0, false
 }
 
-// addSymbols adds the functions of a symbol table.
 func (l *Library) addSymbols(table, names []byte) {
 	base := uint32(len(l.names))
 	for s := range symbols(table) {
@@ -136,7 +135,6 @@ func countHashed(table []byte) uint64 {
 	return 0
 }
 
-// symbols decodes a symbol table.
 func symbols(table []byte) iter.Seq[elf.Sym64] {
 	return func(yield func(elf.Sym64) bool) {
 		for ; len(table) >= elf.Sym64Size; table = table[elf.Sym64Size:] {

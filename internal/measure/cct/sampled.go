@@ -61,7 +61,6 @@ func (p *Profile) AddStacks(stacks []Stack) {
 	}
 }
 
-// A stackAdder adds stacks to the trees of a profile.
 type stackAdder struct {
 	profile  *Profile
 	methods  map[[3]string]int

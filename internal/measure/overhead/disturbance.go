@@ -87,7 +87,6 @@ func (p *Pace) Follow(ctx context.Context, isHooked func(classfile.MethodRef) bo
 
 func (p *Pace) isFollowing() bool { return p.endDone != nil }
 
-// end ends following.
 func (p *Pace) end() {
 	if p.endDone != nil {
 		p.endDone()

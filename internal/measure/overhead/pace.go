@@ -166,7 +166,6 @@ func slownessOf(samples []paceSample) Slowness {
 	return t.slowness()
 }
 
-// A tally counts samples.
 type tally struct{ samples, interpreted, slow int }
 
 func (t *tally) add(samples []paceSample) {

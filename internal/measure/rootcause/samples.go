@@ -310,7 +310,6 @@ func (t *tally) above(s *spot, path int) (methods []classfile.MethodRef, ok bool
 	return t.paths[path].Methods[at+1:], true
 }
 
-// weight returns the weight of a spot.
 func (t *tally) weight(s *spot) (sum float64) {
 	if !s.isOwner {
 		return t.self[s.top.method]

@@ -221,7 +221,6 @@ func (s *search) explain(ctx context.Context, spots []*spot) error {
 	return s.climb(ctx, spots)
 }
 
-// open enters the JVM.
 func (s *search) open(ctx context.Context) (err error) {
 	s.enter(Entering)
 	s.session, err = session.Open(ctx, s.PID, s.Settings)

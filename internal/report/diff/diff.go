@@ -616,7 +616,6 @@ func (s *run) fold(made *part, top *cct.Node, isFolded func(string) bool) {
 	walk(top, made, made)
 }
 
-// addSelf adds the self time of a node.
 func (p *part) addSelf(n *cct.Node) {
 	p.self = p.self.Plus(n.Self)
 	p.known = p.known || n.Known()

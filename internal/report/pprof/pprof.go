@@ -161,7 +161,6 @@ func sourceFile(class string) string {
 	return outer + ".java"
 }
 
-// locationOf returns the location of a line of a method.
 func (b *builder) locationOf(method, line int) *profile.Location {
 	if line <= 0 {
 		return b.profile.Location[method]

@@ -105,7 +105,6 @@ func (t *table) dropIfAll(title, text string) {
 	}
 }
 
-// setLast sets the last cell of a row.
 func (t *table) setLast(row int, text string) { t.rows[row][len(t.columns)-1] = text }
 
 // setTree sets the last cell of a row to a name with the branches that lead to it.

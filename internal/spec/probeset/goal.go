@@ -230,7 +230,6 @@ func goalTitle(g *Goal) string {
 	return title("goal", g.Method.String())
 }
 
-// goals checks the goals.
 func (c *checker) goals() {
 	if n := len(c.set.Goals); n > MaxGoals {
 		c.report("set.goals", "", fmt.Sprintf("there are %d goals, at most %d are allowed", n, MaxGoals), "combine some: a pattern can stand for several methods")
