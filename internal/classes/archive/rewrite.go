@@ -52,7 +52,7 @@ func Rewrite(ctx context.Context, in, out string, o Options) (*Report, error) {
 		return nil, err
 	}
 	if kind == Image {
-		return nil, &KindError{in, "a JDK run-time image can be read but not rewritten; instrument the jars or classes of your program instead"}
+		return nil, fmt.Errorf("%s: a JDK run-time image can be read but not rewritten; instrument the jars or classes of your program instead", in)
 	}
 	if err := checkOutput(in, out, kind); err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -90,19 +91,12 @@ func (m Method) HasCode() bool {
 	return !m.Access.Has(classfile.AccAbstract) && !m.Access.Has(classfile.AccNative)
 }
 
-// A NothingError reports that nothing matches.
-type NothingError struct {
-	Text string
-	Lack string   // what no loaded class has, if methods are selected by more than names
-	Near []string // loaded classes, or others, with similar names, with dots
-}
-
-func (e *NothingError) Error() string {
-	text := cmp.Or(e.Lack, "no loaded class or method matches "+e.Text)
-	if len(e.Near) > 0 {
-		return text + "; similar: " + strings.Join(e.Near, ", ")
+// nothingFound returns the error for a query that nothing matches. near are similar names.
+func nothingFound(lack string, near []string) error {
+	if len(near) > 0 {
+		return fmt.Errorf("%s; similar: %s", lack, strings.Join(near, ", "))
 	}
-	return text + "; a class that is not loaded yet is not found"
+	return fmt.Errorf("%s; a class that is not loaded yet is not found", lack)
 }
 
 // Look asks a JVM which classes it has loaded. It changes no class.
@@ -178,13 +172,14 @@ func (f *finder) find(ctx context.Context, look *session.Look) error {
 	for i, is := range found {
 		q := &f.queries[i]
 		isByType := q.method != nil && !q.method.IsByName()
+		lack := "no loaded class or method matches " + q.text
 		switch {
 		case !is && isByType:
-			return &NothingError{q.text, q.method.Lack(), q.method.Similar()}
+			return nothingFound(cmp.Or(q.method.Lack(), lack), q.method.Similar())
 		case !is && q.method != nil:
-			return &NothingError{Text: q.text, Near: q.method.Near(namesOf(listed))}
+			return nothingFound(lack, q.method.Near(namesOf(listed)))
 		case !is:
-			return &NothingError{Text: q.text}
+			return nothingFound(lack, nil)
 		case isByType && !q.method.IsMet():
 			f.result.Lacks = append(f.result.Lacks, q.method.Lack())
 		}
