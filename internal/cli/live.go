@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/jvm/cost"
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
@@ -26,7 +28,6 @@ import (
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/weave/probes"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
-	"github.com/spf13/pflag"
 )
 
 // targetFlags is the part of a command line that says which methods of which JVM get hooks.
@@ -376,7 +377,8 @@ func (v *liveSession) leave(ctx context.Context, ended ending) (*session.Farewel
 	v.pace.Leave(ctx)
 	farewell, err := v.close(ctx)
 	if !ended.isOut() {
-		v.awaitRecovery(ctx)
+		v.pace.Recover(ctx, v.target.settle.limit, v.showProgress("the hooks are removed, HotSpot is recompiling what that discarded"))
+		v.screen.clear()
 	}
 	v.disturbance = v.pace.Disturbance(hooks)
 	v.pace.Close(ctx)

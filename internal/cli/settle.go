@@ -174,12 +174,6 @@ func (v *liveSession) hookShare() *cost.Estimate {
 	return overhead.HookShare(kind, v.cost.Cost(), used, v.begun.Until(now))
 }
 
-// awaitRecovery waits until the program runs as before, after its hooks were removed.
-func (v *liveSession) awaitRecovery(ctx context.Context) {
-	v.pace.Recover(ctx, v.target.settle.limit, v.showProgress("the hooks are removed, HotSpot is recompiling what that discarded"))
-	v.screen.clear()
-}
-
 // settleSayEvery is how often a command that writes no terminal says that it waits.
 const settleSayEvery = 5 * time.Second
 

@@ -503,7 +503,9 @@ func (r *traceRun) watch(ctx context.Context) ending {
 			return ended
 		}
 		if len(r.kept) == r.limit {
-			r.switchOff(ctx)
+			if err := r.applied.SetLevel(ctx, tracedName, probeset.Count); err != nil && ctx.Err() == nil {
+				r.remark(format.OneLine(err))
+			}
 			return endedLimit
 		}
 		return notEnded
@@ -613,13 +615,6 @@ func (r *traceRun) isListedLater() bool {
 
 // isDrawn reports whether a terminal shows transactions while they come.
 func (r *traceRun) isDrawn() bool { return !r.screen.silent && !r.json }
-
-// switchOff ends tracing by a flag, before the hooks are removed.
-func (r *traceRun) switchOff(ctx context.Context) {
-	if err := r.applied.SetLevel(ctx, tracedName, probeset.Count); err != nil && ctx.Err() == nil {
-		r.remark(format.OneLine(err))
-	}
-}
 
 // finish reads what was traced before the hooks go out, and writes it.
 func (r *traceRun) finish(ctx context.Context, ended ending) error {

@@ -2,6 +2,7 @@ package unwind
 
 import (
 	"bytes"
+	"cmp"
 	"debug/elf"
 	"encoding/binary"
 	"fmt"
@@ -91,7 +92,8 @@ func Open(r io.ReaderAt, size int64) (*Library, error) {
 		l.readSections(f, &header)
 	}
 	l.readDynamic(f, dynamic)
-	l.sortSymbols()
+	slices.SortFunc(l.symbols, func(a, b symbol) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.name, b.name)) })
+	l.symbols = slices.Clip(l.symbols)
 	if l.frameTable == nil {
 		l.frameTable, l.frameTableAddress = f.frameTable(frameHeader)
 	}

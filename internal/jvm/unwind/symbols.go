@@ -2,7 +2,6 @@ package unwind
 
 import (
 	"bytes"
-	"cmp"
 	"debug/elf"
 	"io"
 	"iter"
@@ -64,11 +63,6 @@ func (l *Library) addSymbols(table, names []byte) {
 	if len(l.names)+len(names) <= 2*maxNames {
 		l.names = append(l.names, names...)
 	}
-}
-
-func (l *Library) sortSymbols() {
-	slices.SortFunc(l.symbols, func(a, b symbol) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.name, b.name)) })
-	l.symbols = slices.Clip(l.symbols)
 }
 
 // An Image is an ELF file in the memory of a process, where the dynamic linker has replaced addresses

@@ -156,9 +156,6 @@ type settler struct {
 	recovery overhead.Recovery // how the program came back to its former pace, if a pace is watched
 }
 
-// isSettled reports whether code that got hooks runs as it will, or the wait is over.
-func (s *settler) isSettled() bool { return s.settling.State != overhead.Unsettled }
-
 func (s *settler) look() error {
 	now, err := s.run.session.Read()
 	if err != nil {

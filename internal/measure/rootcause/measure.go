@@ -494,10 +494,6 @@ var (
 	unknownCaller = classfile.MethodRef{Name: "unknown"}
 )
 
-func fixedCallers() map[uint32]classfile.MethodRef {
-	return map[uint32]classfile.MethodRef{arena.CallerEntry: noCaller, arena.CallerUnknown: unknownCaller}
-}
-
 // isMethod reports whether a caller is a method that somebody wrote.
 func isMethod(m classfile.MethodRef) bool {
 	return m != noCaller && m != unknownCaller && !hotspots.PassesOn(m.Class)

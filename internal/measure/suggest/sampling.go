@@ -262,7 +262,7 @@ func (q *queue) add(s jfr.Sample) {
 		return slices.ContainsFunc(between, func(name string) bool { return callgraph.HasPrefix(name, prefixes) })
 	}
 	switch {
-	case s.State == blocked || isWaiting(s.State) && met(lockWaits):
+	case s.State == blocked || strings.Contains(s.State, "WAITING") && met(lockWaits):
 		w.Blocked++
 	case met(idleWaits):
 		return
@@ -277,8 +277,6 @@ func (q *queue) add(s jfr.Sample) {
 }
 
 const blocked = "STATE_BLOCKED"
-
-func isWaiting(state string) bool { return strings.Contains(state, "WAITING") }
 
 func (q *queue) of(m classfile.MethodRef) Waits {
 	w := q.waits[anyOverload(m)]
