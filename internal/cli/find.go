@@ -84,10 +84,7 @@ func (c *findCommand) run(ctx context.Context) error {
 	}
 	d := document.NewFind(c.PID, c.patterns, result)
 	c.keepResult(d, func(out io.Writer) { c.writeText(out, d) })
-	if c.json {
-		return document.Write(c.out, d)
-	}
-	return c.print(func(out io.Writer) { c.writeText(out, d) })
+	return c.writeResult(c.json, d, func(out io.Writer) { c.writeText(out, d) })
 }
 
 func (c *findCommand) writeText(out io.Writer, d *document.Find) {

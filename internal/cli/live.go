@@ -221,16 +221,24 @@ func (v *liveSession) hookedCalls() (calls, timed uint64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	thinned := v.session.Thinned()
-	for id, totals := range sum.Methods {
-		calls += totals.Calls
-		if thinned[id] {
-			timed += totals.Timed
-		} else {
-			timed += totals.Calls
-		}
+	for _, used := range v.usedHooks(sum) {
+		calls += used.Calls
+		timed += used.Timed
 	}
 	return calls, timed, nil
+}
+
+// usedHooks returns how often each hook was called, and how many of its calls cost as much as timed ones.
+func (v *liveSession) usedHooks(sum *arena.Summary) (used []overhead.Used) {
+	thinned := v.session.Thinned()
+	for id, totals := range sum.Methods {
+		one := overhead.Used{Calls: totals.Calls, Timed: totals.Calls}
+		if thinned[id] {
+			one.Timed = totals.Timed
+		}
+		used = append(used, one)
+	}
+	return used
 }
 
 // hookNanos returns what hooks have cost, in nanoseconds. Calls that are not timed, to keep the budget, cost

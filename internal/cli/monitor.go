@@ -384,12 +384,7 @@ func (r *monitorRun) write(whole *monitorTable) error {
 	r.reportLate(r.leftAlone())
 	losses := r.losses()
 	r.keepResult(r.table.document(whole), func(out io.Writer) { r.table.writeWhole(out, whole, losses, 0) })
-	var err error
-	if r.json {
-		err = document.Write(r.out, r.table.document(whole))
-	} else {
-		err = r.print(func(out io.Writer) { r.table.writeWhole(out, whole, losses, r.outWidth()) })
-	}
+	err := r.writeResult(r.json, r.table.document(whole), func(out io.Writer) { r.table.writeWhole(out, whole, losses, r.outWidth()) })
 	if err == nil {
 		r.reportFarewell(whole.farewell)
 	}

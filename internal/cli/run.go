@@ -27,6 +27,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/classes/archive"
 	"github.com/sonde-jvm/sonde/internal/jvm/launch"
+	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/report/format"
 )
 
@@ -129,6 +130,14 @@ func (s streams) print(write func(out io.Writer)) error {
 	out := bufio.NewWriter(s.out) // keeps the first error until Flush
 	write(out)
 	return out.Flush()
+}
+
+// writeResult writes a document with --json, and otherwise the text.
+func (s streams) writeResult(asJSON bool, d any, writeText func(out io.Writer)) error {
+	if asJSON {
+		return document.Write(s.out, d)
+	}
+	return s.print(writeText)
 }
 
 func (s streams) note(text string) { _, _ = fmt.Fprintf(s.err, "note: %s\n", format.Printable(text)) }
