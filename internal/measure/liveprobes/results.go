@@ -28,7 +28,6 @@ type Row struct {
 	probes.SpotName
 	ID    uint32 // of the row: unique, and the same in every result
 	Label Label
-	Gone  bool // the spot was removed: its probe has ended or was changed
 	Off   bool // the spot was switched off: a loaded class invalidates its condition, and calls since then are not counted
 	arena.Totals
 }
@@ -49,10 +48,10 @@ func (w *Probes) Results() (*Results, error) {
 	if err != nil {
 		return nil, err
 	}
-	present, off := make(map[uint32]bool), make(map[uint32]bool)
+	off := make(map[uint32]bool)
 	if w.plan != nil {
 		for _, s := range w.plan.Spots {
-			present[w.target.SpotID(s.Spot)], off[w.target.SpotID(s.Spot)] = true, s.Off != ""
+			off[w.target.SpotID(s.Spot)] = s.Off != ""
 		}
 	}
 	tags := w.tagNames()
@@ -66,7 +65,7 @@ func (w *Probes) Results() (*Results, error) {
 			to = &results.Records
 		}
 		*to = append(*to, Row{
-			SpotName: name, ID: w.rows.Of(key), Label: w.labels.Of(key.Label, tags, name.GroupBy), Gone: !present[key.Spot], Off: off[key.Spot], Totals: *t,
+			SpotName: name, ID: w.rows.Of(key), Label: w.labels.Of(key.Label, tags, name.GroupBy), Off: off[key.Spot], Totals: *t,
 		})
 	}
 	slices.SortFunc(results.Rows, compareRows)
