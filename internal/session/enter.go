@@ -205,7 +205,7 @@ func (s *Session) remark(text string) {
 			s.state.withdraw(class, reason)
 		case reason == byAgent && s.weaver.Names(class):
 			s.setPending(class)
-		case reason == byAgent && !s.isTargeted(class): // it was shown because its name is similar
+		case reason == byAgent && !s.weaver.Names(class): // it was shown because its name is similar
 		default:
 			s.state.leave(class, reason)
 		}
