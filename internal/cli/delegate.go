@@ -79,7 +79,7 @@ func isSet(command *cobra.Command, name string) bool {
 	return flag != nil && flag.Value.String() == "true"
 }
 
-// A delegated command is one that the service runs.
+// A delegated command is a command that the service runs.
 type delegated struct {
 	kind       string
 	pid        int

@@ -360,7 +360,7 @@ func (s streams) sessions() *session.Sessions {
 	return &look.host.sessions
 }
 
-// reportCost tells the service what the hooks of a look cost. spent returns how many calls they have
+// reportCost reports to the service what the hooks of a look cost. spent returns how many calls they have
 // counted, and what that has cost, in nanoseconds.
 func (s streams) reportCost(spent func() (calls uint64, nanos float64)) {
 	if s.look == nil {

@@ -204,7 +204,7 @@ func (v *liveSession) govern() {
 	}
 }
 
-// reportCost tells the service what the look costs.
+// reportCost reports to the service what the look costs.
 func (v *liveSession) reportCost() {
 	v.target.reportCost(func() (calls uint64, nanos float64) {
 		calls, timed, err := v.hookedCalls()
@@ -309,7 +309,7 @@ func (v *liveSession) abandon(ctx context.Context, cause error) error {
 	return interruption(ctx, errors.Join(cause, closing))
 }
 
-// manyClasses is how many classes take so long to restore that the user is told when that begins.
+// manyClasses is the number of classes from which on a message says that they are being restored: that takes a while.
 const manyClasses = 200
 
 func (v *liveSession) close(ctx context.Context) (session.Farewell, error) {

@@ -42,7 +42,7 @@ func Main(args []string) int {
 	return code
 }
 
-// runInTerminal runs a command line, and returns the one that the user has chosen to run next; nil
+// runInTerminal runs a command line, and returns the command line that the user has chosen to run next; nil
 // for none.
 func runInTerminal(args []string) (code int, next []string) {
 	view := newView()
@@ -190,7 +190,7 @@ func run(ctx context.Context, args []string, s streams) int {
 	return exitError
 }
 
-// nearCommand suggests a command for one that does not exist.
+// nearCommand suggests an existing command for an unknown one.
 func nearCommand(root *cobra.Command, args []string) string {
 	if len(args) == 0 {
 		return ""
@@ -224,7 +224,7 @@ func flagError(command *cobra.Command, err error) error {
 		"duration": durationWanted,
 		"uint64":   "a whole number, at least 0",
 	}[flag.Value.Type()]
-	if value, is := flag.Value.(restricted); is {
+	if value, is := flag.Value.(interface{ wanted() string }); is {
 		wanted = value.wanted()
 	}
 	if wanted == "" {

@@ -79,7 +79,7 @@ func status(ctx context.Context, s streams, pid int, asJSON bool, top int) error
 	return withProblems(err, d.Problems)
 }
 
-// withProblems returns an error with those that a document reports.
+// withProblems adds the problems that a document reports to an error.
 func withProblems(err error, problems []string) error {
 	for _, problem := range problems {
 		err = errors.Join(err, errors.New(problem))

@@ -77,7 +77,7 @@ func (s *screen) clear() {
 }
 
 func (s *screen) say(format string, args ...any) {
-	_ = s.print(s.err, fmt.Sprintf(format+"\n", args...)) // nobody can be told
+	_ = s.print(s.err, fmt.Sprintf(format+"\n", args...)) // there is nobody to report it to
 }
 
 func (s *screen) note(text string) { s.say("note: %s", format.Printable(text)) }

@@ -68,7 +68,7 @@ type Examination struct {
 	NoCache    bool     `json:"no-cache,omitempty"`
 }
 
-// A Request asks for a look. In JSON, the options are properties beside the others.
+// A Request asks for a look. In JSON, the options are properties like the others.
 type Request struct {
 	Kind       string
 	PID        int
@@ -78,7 +78,7 @@ type Request struct {
 	Options    map[string]json.RawMessage
 }
 
-// The properties that every look has beside its options.
+// The properties that every look has in addition to its options.
 const (
 	propertyPID        = "pid"
 	propertyBackground = "background"
@@ -203,7 +203,7 @@ func (s *Service) Start(request Request, client int) (*Look, error) {
 	return l, nil
 }
 
-// forget removes a look from those that run.
+// forget removes a look from the running looks.
 func (s *Service) forget(l *Look) {
 	s.lock.Lock()
 	defer s.lock.Unlock()

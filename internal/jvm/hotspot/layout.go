@@ -151,7 +151,7 @@ func newLayout(memory space, t *tables) (*layout, error) {
 		missing = "nmethod::_metadata_offset"
 	}
 	if missing != "" {
-		return nil, fmt.Errorf("this JVM does not tell Sonde's sampler where it keeps %s", missing)
+		return nil, fmt.Errorf("this JVM does not publish where it keeps %s, which Sonde's sampler needs", missing)
 	}
 	l.release = 8 // whose HotSpot has a number of its own
 	if l.codeHeap == nil {

@@ -145,7 +145,7 @@ func (l *Library) readSections(f *file, header *elf.Header64) {
 type file struct {
 	r        io.ReaderAt
 	size     uint64
-	segments []elf.Prog64 // those that are loaded
+	segments []elf.Prog64 // the loaded ones
 }
 
 // read returns the bytes at an offset, fewer if the file ends before. It returns nil if they

@@ -76,7 +76,7 @@ type Class struct {
 	Loader   uint32
 	Module   string   // of the JDK; empty for other classes
 	Places   []string // jars and folders that have a class of this name, in the order of the class path
-	Methods  []Method // those that match, or all if the class matches
+	Methods  []Method // the methods that match, or all if the class matches
 	Fileless bool     // its class file is not found, so its methods are not known
 }
 
@@ -139,7 +139,7 @@ type finder struct {
 	result  *Result
 }
 
-// find lists the loaded classes, and reads the files of those that may match.
+// find lists the loaded classes, and reads the files of classes that may match.
 func (f *finder) find(ctx context.Context, look *session.Look) error {
 	listed, err := look.Survey(ctx, func(string) bool { return false })
 	if err != nil {

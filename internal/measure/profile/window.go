@@ -189,7 +189,7 @@ func (s *settler) look() error {
 	return s.run.window.open(s.run)
 }
 
-// add takes in what happened since the last look. Samples tell better than the work of the compilers.
+// add takes in what happened since the last look. Samples are more reliable than the work of the compilers.
 func (s *settler) add(since cost.Cost) overhead.State {
 	r := s.run
 	if r.pace == nil {

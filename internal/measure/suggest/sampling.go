@@ -97,7 +97,7 @@ func (l *look) poll(ctx context.Context) error {
 	return err
 }
 
-// follow takes samples for a time, and waits for those that come late.
+// follow takes samples for a time, and waits for late ones.
 func (l *look) follow(ctx context.Context, long time.Duration, ended <-chan struct{}) error {
 	ticker := time.NewTicker(pollEvery)
 	defer ticker.Stop()

@@ -135,7 +135,7 @@ func methodOf(m cct.Method) string {
 	return format.Printable(m.String())
 }
 
-// first returns at most so many rows, and how many there are besides; all if most is 0.
+// first returns the first rows, at most this many, and the number of the others; all if most is 0.
 func first[T any](rows []T, most int) (shown []T, hidden int) {
 	if most <= 0 || len(rows) <= most {
 		return rows, 0
@@ -415,7 +415,7 @@ func HotCode(t *hotspots.Table) string {
 	return strings.Join(parts, ", ")
 }
 
-// WriteHot writes a view of a result, with at most so many rows.
+// WriteHot writes a view of a result, with at most this many rows.
 func WriteHot(w io.Writer, r *hotspots.Result, v HotView, most, width int) error {
 	p := &printer{bufio.NewWriter(w), width}
 	titles, rows, hidden := v.Rows(r, most, width)

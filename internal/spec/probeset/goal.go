@@ -300,7 +300,7 @@ func (s *Set) measureGoals() {
 	}
 }
 
-// stated returns the probes that a file states, without those that measure goals.
+// stated returns the probes that a file states, without probes that measure goals.
 func (s *Set) stated() []Probe {
 	return slices.DeleteFunc(slices.Clone(s.Probes), func(p Probe) bool { return p.Goal })
 }

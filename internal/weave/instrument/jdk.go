@@ -9,7 +9,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/weave"
 )
 
-const switchesThreads = "it starts and switches virtual threads: a hook in it could not tell on which thread it runs"
+const switchesThreads = "it starts and switches virtual threads: a hook in it would not know on which thread it runs"
 
 // exempt lists classes that must never get hooks, by internal name; a name that ends in
 // / or * stands for all names with that prefix.

@@ -201,7 +201,7 @@ func CompareLeft(a, b LeftAlone) int {
 // Outcome is the result of weaving one class.
 type Outcome struct {
 	Bytes     []byte               // nil where no method was woven
-	Methods   []Method             // those that were selected, in the order of the class
+	Methods   []Method             // the selected methods, in the order of the class
 	SpotsLeft map[uint32]LeftAlone // spots without a hook, by id
 	entry     *cache.Entry         // as kept in the cache; nil where there is none, unless cacheUse.alwaysEntry
 }
