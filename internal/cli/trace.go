@@ -392,8 +392,9 @@ func (c *traceCommand) run(ctx context.Context) error {
 }
 
 func (c *traceCommand) newRun() *traceRun {
+	width := c.outWidth()
 	r := &traceRun{
-		traceCommand: c, terminal: c.terminal(),
+		traceCommand: c, terminal: text.Terminal{Width: width, Colours: c.hasColours(width)},
 		liveSession: liveSession{target: &c.targetFlags, screen: newScreen(c.streams), applied: appliedSet{set: c.wanted}, isTraced: true},
 	}
 	r.applied.options = liveprobes.Options{Own: own.Given(c.own), Lazy: true}
@@ -427,12 +428,6 @@ func (c *traceCommand) ringBytes() uint32 {
 		return lateRingBytes
 	}
 	return ringBytes
-}
-
-// terminal describes the terminal for the list and the waterfalls.
-func (c *traceCommand) terminal() text.Terminal {
-	width := c.outWidth()
-	return text.Terminal{Width: width, Colours: c.hasColours(width)}
 }
 
 // explore puts hooks into the methods below the root, as far as they are called.
@@ -718,7 +713,7 @@ func (r *traceRun) write(t *trace.Trace, ended ending) error {
 	defer reportWritten()
 	keepFiles(r.streams, report.Traces(version()), t)
 	if ended != endedUnread {
-		failed = errors.Join(failed, r.writeResult(t))
+		failed = errors.Join(failed, r.writeReport(t))
 	}
 	if r.stream == nil {
 		return failed
@@ -731,7 +726,7 @@ func (r *traceRun) write(t *trace.Trace, ended ending) error {
 	return errors.Join(failed, err)
 }
 
-func (r *traceRun) writeResult(t *trace.Trace) error {
+func (r *traceRun) writeReport(t *trace.Trace) error {
 	if r.json {
 		return r.writeLine(document.NewTraceEnd(t))
 	}

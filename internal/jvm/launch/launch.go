@@ -118,9 +118,6 @@ func (e *EndedError) Error() string {
 	return fmt.Sprintf("the program ended with exit code %d before Sonde was in it: is it a Java program, and did it start?", e.Code)
 }
 
-// EndedEarly returns the error of a program that ended before any JVM had the agent.
-func (p *Program) EndedEarly() error { return &EndedError{Code: p.ExitCode(), Left: p.Left()} }
-
 // Numbers lists processes in a line of text.
 func Numbers(pids []int) string {
 	const most = 5
