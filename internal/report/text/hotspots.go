@@ -231,10 +231,7 @@ func topText(m cct.Method, width int) string {
 }
 
 func threadName(t hotspots.Thread) string {
-	name := t.Name
-	if name == "" {
-		name = "#" + strconv.FormatInt(t.JavaID, 10)
-	}
+	name := cmp.Or(t.Name, "#"+strconv.FormatInt(t.JavaID, 10))
 	if t.Group != jfr.ProgramThread {
 		name += " (" + format.Count(t.Count, "thread", "threads") + ")"
 	}
@@ -356,10 +353,7 @@ func barText(from, part float64, width int) string {
 // HotHead describes a result in lines of a width: what was sampled, by what, and what kinds of
 // code ran.
 func HotHead(r *hotspots.Result, width int) []string {
-	what := r.Recording
-	if what == "" {
-		what = fmt.Sprintf("process %d", r.Target.PID)
-	}
+	what := cmp.Or(r.Recording, fmt.Sprintf("process %d", r.Target.PID))
 	if r.Target.Command != "" {
 		what += " (" + r.Target.Command + ")"
 	}
