@@ -401,19 +401,6 @@ func (s *Session) Known(ctx context.Context) (all []LoadedClass, _ error) {
 	return all, nil
 }
 
-// Find returns the known classes of a name. It does not ask the JVM, so a thread of the
-// program may wait for it.
-func (s *Session) Find(name string) (all []LoadedClass) {
-	s.state.lock.Lock()
-	defer s.state.lock.Unlock()
-	if n := s.state.classes.names[name]; n != nil {
-		for _, c := range n.known {
-			all = append(all, c.export())
-		}
-	}
-	return all
-}
-
 func (s *Session) addClasses(fetched []*loadedClass) (loaded []LoadedClass) {
 	s.state.lock.Lock()
 	defer s.state.lock.Unlock()

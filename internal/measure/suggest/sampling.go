@@ -153,9 +153,7 @@ func (l *look) close(ctx context.Context) (err error) {
 // first.
 func above(p *hotspots.Path) []classfile.MethodRef { return unique(p.Methods[1:]) }
 
-// anywhere returns the methods of a path, each once, the innermost first.
-func anywhere(p *hotspots.Path) []classfile.MethodRef { return unique(p.Methods) }
-
+// unique returns methods, each once, in their order.
 func unique(methods []classfile.MethodRef) (found []classfile.MethodRef) {
 	for _, m := range methods {
 		if !slices.Contains(found, m) {
