@@ -45,7 +45,6 @@ func (c *Class) Check() error {
 	return k.dynamics()
 }
 
-// checker is the state of a Check.
 type checker struct {
 	class      *Class
 	pool       *Pool
@@ -118,7 +117,6 @@ func (p *Pool) offset(i int) int {
 	}
 }
 
-// entries checks each entry and its references.
 func (k *checker) entries() error {
 	for i := 1; i < k.pool.Len(); i++ {
 		if e := k.pool.entry(uint16(i)); e != nil {

@@ -59,7 +59,6 @@ func (b *Body) Check() error {
 	return k.tables()
 }
 
-// checker is the state of a Check.
 type checker struct {
 	*Body
 	pool *classfile.Pool

@@ -10,6 +10,11 @@ func ExternalName(internal string) string { return strings.ReplaceAll(internal, 
 // InternalName is the inverse of [ExternalName].
 func InternalName(external string) string { return strings.ReplaceAll(external, ".", "/") }
 
+// PackageOf returns the package of an internal name; "" for the unnamed one.
+func PackageOf(internal string) string {
+	return internal[:max(0, strings.LastIndexByte(internal, '/'))]
+}
+
 // PrimitiveLetter returns the descriptor of a primitive type, or of void, by its keyword; 0
 // for other names.
 func PrimitiveLetter(keyword string) byte {

@@ -90,7 +90,6 @@ func (p *printer) node(n *code.Node, text string) {
 	}
 }
 
-// typeAnnotations prints the type annotations within the body.
 func (p *printer) typeAnnotations(b *code.Body) {
 	last := classfile.KindUnknown
 	for i := range b.TypeAnnotations {

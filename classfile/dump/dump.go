@@ -199,7 +199,7 @@ func (p *printer) field(m *classfile.Member) {
 }
 
 func (p *printer) method(m *classfile.Member) {
-	p.methodLine(m)
+	p.line("method %s%s %s", methodFlags.text(m.Access), p.name(m.Name), p.name(m.Descriptor))
 	p.within(func() {
 		for _, a := range m.Attributes {
 			if p.class.Kind(a.Name) == classfile.KindCode {
@@ -209,10 +209,6 @@ func (p *printer) method(m *classfile.Member) {
 			}
 		}
 	})
-}
-
-func (p *printer) methodLine(m *classfile.Member) {
-	p.line("method %s%s %s", methodFlags.text(m.Access), p.name(m.Name), p.name(m.Descriptor))
 }
 
 // flagNames are the words for the bits of an access mask, from the lowest bit on.

@@ -581,7 +581,7 @@ func changeText(c probeset.Change) string {
 
 // writeDiff writes differences as the result. The outcome is nil if nothing was changed.
 func (c *applyCommand) writeDiff(changes []probeset.Change, outcome *handover.Outcome) error {
-	return c.writeResult(document.Handover{PID: c.pid, Applied: outcome != nil, Changes: changes, Outcome: outcome})
+	return c.writeHandover(document.Handover{PID: c.pid, Applied: outcome != nil, Changes: changes, Outcome: outcome})
 }
 
 // writeDryRun writes differences, and what templates would insert into methods.
@@ -590,10 +590,11 @@ func (c *applyCommand) writeDryRun(ctx context.Context, changes []probeset.Chang
 	if err != nil {
 		return err
 	}
-	return c.writeResult(document.Handover{PID: c.pid, Changes: changes, Woven: woven})
+	return c.writeHandover(document.Handover{PID: c.pid, Changes: changes, Woven: woven})
 }
 
-func (c *applyCommand) writeResult(d document.Handover) error {
+// writeHandover writes what a probe set changes, and what its templates insert.
+func (c *applyCommand) writeHandover(d document.Handover) error {
 	if c.json {
 		if d.Changes == nil {
 			d.Changes = []probeset.Change{}

@@ -220,11 +220,9 @@ func (c *cacheCommand) newPrune() *cobra.Command {
 			}
 			report = document.CachePrune{Dir: d.Dir(), Entries: gone.Entries, Bytes: gone.Bytes, Left: gone.Left}
 		}
-		if c.json {
-			return document.Write(c.out, report)
-		}
-		_, err := fmt.Fprintf(c.out, "removed %s, %s; %s left\n", format.Count(report.Entries, "entry", "entries"), diskText(report.Bytes), diskText(report.Left))
-		return err
+		return c.writeResult(c.json, report, func(out io.Writer) {
+			_, _ = fmt.Fprintf(out, "removed %s, %s; %s left\n", format.Count(report.Entries, "entry", "entries"), diskText(report.Bytes), diskText(report.Left))
+		})
 	})
 }
 
@@ -244,11 +242,7 @@ func (c *cacheCommand) newVerify() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if c.json {
-			err = document.Write(c.out, report)
-		} else {
-			err = c.print(func(out io.Writer) { writeCacheVerify(out, &report) })
-		}
+		err = c.writeResult(c.json, report, func(out io.Writer) { writeCacheVerify(out, &report) })
 		left := slices.DeleteFunc(report.Bad, func(bad document.CacheDamage) bool { return bad.Dropped })
 		if err == nil && len(left) > 0 {
 			err = fmt.Errorf("%s damaged: damaged entries are woven again when they are needed; --drop removes them now", format.Count(len(left), "entry is", "entries are"))

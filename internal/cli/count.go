@@ -261,15 +261,11 @@ func (r *countRun) write(look *countLook) error {
 	r.reportLate(r.leftAlone())
 	look.overall()
 	r.keepResult(r.describe(look), func(out io.Writer) { r.writeText(out, look, 0) })
-	if r.json {
-		if err := document.Write(r.out, r.describe(look)); err != nil {
-			return err
-		}
-	} else if err := r.print(func(out io.Writer) { r.writeText(out, look, r.outWidth()) }); err != nil {
-		return err
+	err := r.writeResult(r.json, r.describe(look), func(out io.Writer) { r.writeText(out, look, r.outWidth()) })
+	if err == nil {
+		r.reportFarewell(look.farewell)
 	}
-	r.reportFarewell(look.farewell)
-	return nil
+	return err
 }
 
 // read reads what was measured, without rates.
@@ -420,23 +416,17 @@ func (l *countLook) thinned() (methods int) {
 
 // share returns the part of one processor that hooks have used.
 func (l *countLook) share(cost *session.HookCost) float64 {
-	var calls uint64
+	var calls, timed uint64
 	for i := range l.rows {
-		calls += l.rows[i].Calls
-	}
-	return hookNanos(calls, timedCalls(l.rows), cost) / float64(l.elapsed)
-}
-
-// timedCalls returns how many calls had the full cost of a hook.
-func timedCalls(rows []results.Row) (calls uint64) {
-	for i := range rows {
-		if rows[i].Thinned {
-			calls += rows[i].Timed
+		row := &l.rows[i]
+		calls += row.Calls
+		if row.Thinned {
+			timed += row.Timed
 		} else {
-			calls += rows[i].Calls
+			timed += row.Calls // each has the full cost of a hook
 		}
 	}
-	return calls
+	return hookNanos(calls, timed, cost) / float64(l.elapsed)
 }
 
 func (r *countRun) writeText(out io.Writer, look *countLook, width int) {

@@ -79,7 +79,7 @@ func isSet(command *cobra.Command, name string) bool {
 	return flag != nil && flag.Value.String() == "true"
 }
 
-// A delegated command is one that the service runs.
+// A delegated command is a command that the service runs.
 type delegated struct {
 	kind       string
 	pid        int
@@ -348,7 +348,6 @@ func (s streams) follow(stream *service.Stream, screen *screen, unread func(), q
 // askPatience bounds requests that nobody waits for.
 const askPatience = 5 * time.Second
 
-// show shows an event.
 func show(s streams, screen *screen, event service.Event) error {
 	switch event.Name {
 	case service.EventMessage:

@@ -103,16 +103,12 @@ func (d *doctorCommand) run(ctx context.Context) error {
 	for _, note := range found.Notes {
 		d.note(note)
 	}
-	if d.json {
-		err = document.Write(d.out, found)
-	} else {
-		err = d.print(func(out io.Writer) {
-			writeFindings(out, found.Findings)
-			if found.Plan != nil {
-				writeHookPlan(out, found.Plan, d.listLeft)
-			}
-		})
-	}
+	err = d.writeResult(d.json, found, func(out io.Writer) {
+		writeFindings(out, found.Findings)
+		if found.Plan != nil {
+			writeHookPlan(out, found.Plan, d.listLeft)
+		}
+	})
 	if found.Problem != "" {
 		err = errors.Join(err, errors.New(found.Problem))
 	}

@@ -95,10 +95,7 @@ func (c *findCommand) run(ctx context.Context) error {
 	if !c.Files {
 		c.keepResult(d, func(out io.Writer) { c.writeText(out, d) })
 	}
-	if c.json {
-		return document.Write(c.out, d)
-	}
-	return c.print(func(out io.Writer) { c.writeText(out, d) })
+	return c.writeResult(c.json, d, func(out io.Writer) { c.writeText(out, d) })
 }
 
 func (c *findCommand) writeText(out io.Writer, d *document.Find) {

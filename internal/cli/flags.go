@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/sonde-jvm/sonde/internal/jvm/sampler"
 	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/session"
@@ -19,7 +21,6 @@ import (
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/weave/cache"
-	"github.com/spf13/cobra"
 )
 
 // contextFlags are the flags that restrict where and when a probe acts.
@@ -83,8 +84,8 @@ func (f *contextFlags) isUsed() bool {
 
 // The names of the probes of command lines. Those of traces have another one, because a hook
 // cannot trace for one command and measure for another. allCallsName counts the calls of
-// which a condition selects some, so that a condition that never holds can be told from
-// methods that are not called.
+// which a condition selects some, so that a result distinguishes a condition that never holds
+// from methods that are not called.
 const (
 	probeName    = "methods"
 	tracedName   = "traced"
@@ -235,7 +236,6 @@ type sourceFlags struct {
 	recorder, dumps bool // older spellings
 }
 
-// samplers are the values of --sampler.
 var samplers = map[string]sampler.Source{"auto": sampler.Auto, "kernel": sampler.Kernel, "recorder": sampler.FlightRecorder, "dumps": sampler.ThreadDumps}
 
 func (f *sourceFlags) register(command *cobra.Command) {
@@ -324,11 +324,11 @@ func (l *cacheFlags) openIn(h *host, notice func(string)) (*cache.Cache, func(),
 	if l.none || l.dir == "" && os.Getenv(cacheVariable) == cacheOff {
 		return nil, func() {}, nil
 	}
-	tell := func(err error) { notice(format.OneLine(err)) }
+	report := func(err error) { notice(format.OneLine(err)) }
 	if h != nil {
-		return h.openCache(o, tell), func() {}, nil
+		return h.openCache(o, report), func() {}, nil
 	}
-	opened := cache.Open(o, tell)
+	opened := cache.Open(o, report)
 	return opened, func() { closeCache(opened) }, nil
 }
 
@@ -359,13 +359,9 @@ func hide(command *cobra.Command, flags ...string) {
 	}
 }
 
-// A restricted flag says which values it takes, for the error about another one.
-type restricted interface{ wanted() string }
-
 // errValue refuses the value of a flag. flagError says what the value must be.
 var errValue = errors.New("invalid value")
 
-// A valueFlag is a flag whose values are checked.
 type valueFlag[T any] struct {
 	value *T
 	kind  string   // the type in the help text

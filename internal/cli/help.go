@@ -18,7 +18,7 @@ func isShortHelp(args []string) bool {
 	return slices.Contains(args, "-h")
 }
 
-// commonFlags are those that -h shows, besides the ones with a short form.
+// commonFlags are the flags that -h shows in addition to flags with a short form.
 var commonFlags = []string{"root", "when", "within", "timing", "sample", "sort", "slower-than", "background", "json", "by", "own", "end"}
 
 // writeShortHelp writes the examples of a command and the flags that are used most.

@@ -360,7 +360,7 @@ func (s streams) sessions() *session.Sessions {
 	return &look.host.sessions
 }
 
-// reportCost tells the service what the hooks of a look cost. spent returns how many calls they have
+// reportCost reports to the service what the hooks of a look cost. spent returns how many calls they have
 // counted, and what that has cost, in nanoseconds.
 func (s streams) reportCost(spent func() (calls uint64, nanos float64)) {
 	if s.look == nil {
@@ -411,24 +411,22 @@ func (s streams) keepResult(d any, writeText func(out io.Writer)) {
 
 // keepFile keeps the result of a look in one format.
 func (s streams) keepFile(format string, data []byte) {
-	if s.look == nil {
-		return
-	}
-	if err := s.look.Keep(format, func(path string) error { return os.WriteFile(path, data, 0o600) }); err != nil {
-		s.note("the result could not be kept: " + err.Error())
-	}
+	s.keep(format, func(path string) error { return os.WriteFile(path, data, 0o600) })
 }
 
 // keepFiles keeps the result of a look in all formats of its kind.
 func keepFiles[T any](s streams, writer report.Writer[T], result T) {
+	for _, suffix := range writer.Suffixes() {
+		s.keep(strings.TrimPrefix(suffix, "."), func(path string) error { return writer.WriteFile(path, result) })
+	}
+}
+
+func (s streams) keep(format string, write func(path string) error) {
 	if s.look == nil {
 		return
 	}
-	for _, suffix := range writer.Suffixes() {
-		format := strings.TrimPrefix(suffix, ".")
-		if err := s.look.Keep(format, func(path string) error { return writer.WriteFile(path, result) }); err != nil {
-			s.note("the result could not be kept: " + err.Error())
-		}
+	if err := s.look.Keep(format, write); err != nil {
+		s.note("the result could not be kept: " + err.Error())
 	}
 }
 

@@ -404,7 +404,6 @@ func (r *hotRun) finish() error {
 	return errors.Join(r.failure, r.write(result))
 }
 
-// write writes a result to the files and to standard output.
 func (r *hotRun) write(result *hotspots.Result) error {
 	reportWritten, failed := r.writeOutputs(r.outputs, func(path string) error { return report.HotSpots.WriteFile(path, result) })
 	defer reportWritten()

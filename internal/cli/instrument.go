@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -230,11 +231,7 @@ func runHint(output string, needsRuntime bool) string {
 	if needsRuntime {
 		classPath += string(os.PathListSeparator) + runtimeJarName
 	}
-	main := archive.MainClass(output)
-	if main == "" {
-		main = "MAIN-CLASS"
-	}
-	return "java -cp " + shellWord(classPath) + " " + shellWord(main)
+	return "java -cp " + shellWord(classPath) + " " + shellWord(cmp.Or(archive.MainClass(output), "MAIN-CLASS"))
 }
 
 // shellWord quotes text that a shell would split or expand.

@@ -184,7 +184,7 @@ func runWatched(ctx context.Context, s streams, words []string, file, agentDir s
 func withFirstJVM(ctx context.Context, program *launch.Program, measure func(ctx context.Context, jvm *process.JVM) error) error {
 	jvm, ok := <-firstJVM(ctx, program)
 	if !ok {
-		return program.EndedEarly()
+		return &launch.EndedError{Code: program.ExitCode(), Left: program.Left()}
 	}
 	// Signals are passed on to the program, whose end ends this. A program that goes on is
 	// left after a while.

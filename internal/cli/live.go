@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/jvm/cost"
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
@@ -26,7 +28,6 @@ import (
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/weave/probes"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
-	"github.com/spf13/pflag"
 )
 
 // targetFlags is the part of a command line that says which methods of which JVM get hooks.
@@ -56,12 +57,10 @@ func (c *targetFlags) register(flags flagSet) {
 	flags.BoolVar(&c.listLeft, "left", false, "list everything that gets no hook, with the reason")
 }
 
-// registerYes adds --yes.
 func (c *targetFlags) registerYes(flags flagSet) {
 	flags.BoolVar(&c.yes, "yes", false, "do not ask before hooks go into thousands of methods")
 }
 
-// registerBudget adds --budget.
 func (c *targetFlags) registerBudget(flags *pflag.FlagSet) {
 	unstated := "By default there is no limit"
 	if c.usualBudget > 0 {
@@ -70,7 +69,6 @@ func (c *targetFlags) registerBudget(flags *pflag.FlagSet) {
 	flags.Var(share(&c.budget, 0), "budget", "part of the program's CPU time that the hooks of all commands may cost; beyond it, fewer calls are timed or traced, at last hooks are switched off, and this is reported. "+unstated)
 }
 
-// registerCategories adds --category.
 func registerCategories(flags *pflag.FlagSet, to *[]string, what string) {
 	usual, others := categories.Names()
 	flags.StringSliceVar(to, "category", nil, what+": "+strings.Join(slices.Concat(usual, others), ", "))
@@ -206,7 +204,7 @@ func (v *liveSession) govern() {
 	}
 }
 
-// reportCost tells the service what the look costs.
+// reportCost reports to the service what the look costs.
 func (v *liveSession) reportCost() {
 	v.target.reportCost(func() (calls uint64, nanos float64) {
 		calls, timed, err := v.hookedCalls()
@@ -223,16 +221,24 @@ func (v *liveSession) hookedCalls() (calls, timed uint64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	thinned := v.session.Thinned()
-	for id, totals := range sum.Methods {
-		calls += totals.Calls
-		if thinned[id] {
-			timed += totals.Timed
-		} else {
-			timed += totals.Calls
-		}
+	for _, used := range v.usedHooks(sum) {
+		calls += used.Calls
+		timed += used.Timed
 	}
 	return calls, timed, nil
+}
+
+// usedHooks returns how often each hook was called, and how many of its calls cost as much as timed ones.
+func (v *liveSession) usedHooks(sum *arena.Summary) (used []overhead.Used) {
+	thinned := v.session.Thinned()
+	for id, totals := range sum.Methods {
+		one := overhead.Used{Calls: totals.Calls, Timed: totals.Calls}
+		if thinned[id] {
+			one.Timed = totals.Timed
+		}
+		used = append(used, one)
+	}
+	return used
 }
 
 // hookNanos returns what hooks have cost, in nanoseconds. Calls that are not timed, to keep the budget, cost
@@ -303,7 +309,7 @@ func (v *liveSession) abandon(ctx context.Context, cause error) error {
 	return interruption(ctx, errors.Join(cause, closing))
 }
 
-// manyClasses is how many classes take so long to restore that the user is told when that begins.
+// manyClasses is the number of classes from which on a message says that they are being restored: that takes a while.
 const manyClasses = 200
 
 func (v *liveSession) close(ctx context.Context) (session.Farewell, error) {
@@ -379,7 +385,8 @@ func (v *liveSession) leave(ctx context.Context, ended ending) (*session.Farewel
 	v.pace.Leave(ctx)
 	farewell, err := v.close(ctx)
 	if !ended.isOut() {
-		v.awaitRecovery(ctx)
+		v.pace.Recover(ctx, v.target.settle.limit, v.showProgress("the hooks are removed, HotSpot is recompiling what that discarded"))
+		v.screen.clear()
 	}
 	v.disturbance = v.pace.Disturbance(hooks)
 	v.pace.Close(ctx)

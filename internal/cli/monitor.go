@@ -307,7 +307,7 @@ func (c *monitorCommand) newExporter() (*prometheus.Exporter, error) {
 func newMonitorRun(c *monitorCommand) *monitorRun {
 	r := &monitorRun{monitorCommand: c, liveSession: liveSession{target: &c.targetFlags, screen: newScreen(c.streams), applied: appliedSet{set: c.wanted}, typed: c.probes}}
 	r.table = liveTable{
-		streams: c.streams, screen: r.screen, pid: c.pid, interval: c.interval, sample: c.sample, times: r.timesText, top: c.top, json: c.json,
+		streams: c.streams, screen: r.screen, pid: c.pid, interval: c.interval, sample: c.sample, times: func() string { return withEstimates(timesText(c.sample), len(r.session.Thinned())) }, top: c.top, json: c.json,
 		view: monitorView{sort: c.sort, by: c.by}, options: monitor.Options{Stall: c.stall}, costs: r.costText, describe: r.describeEnd,
 		rows: r.rows, rules: c.rules,
 	}
@@ -316,10 +316,6 @@ func newMonitorRun(c *monitorCommand) *monitorRun {
 		r.table.patternsOf = func(row *results.Row) []string { return matching(c.set, row) }
 	}
 	return r
-}
-
-func (r *monitorRun) timesText() string {
-	return withEstimates(timesText(r.sample), len(r.session.Thinned()))
 }
 
 func timesText(sample uint32) string {
@@ -377,28 +373,18 @@ func (r *monitorRun) publish(isUp bool) {
 	}
 	b := &r.table
 	groups, _ := b.groups(r.by)
-	err := r.export.Publish(r.exported(), isUp, monitor.Between(b.first, b.last, groups, b.options))
+	target := prometheus.Target{Main: b.main, Instance: r.instance, PID: r.pid, JDK: r.session.JVM().Version}
+	err := r.export.Publish(target, isUp, monitor.Between(b.first, b.last, groups, b.options))
 	if err != nil {
 		r.remark("--prometheus: " + format.OneLine(err))
 	}
-}
-
-// exported describes the JVM for Prometheus.
-func (r *monitorRun) exported() prometheus.Target {
-	jvm := r.session.JVM()
-	return prometheus.Target{Main: jvm.Main, Instance: r.instance, PID: r.pid, JDK: jvm.Version}
 }
 
 func (r *monitorRun) write(whole *monitorTable) error {
 	r.reportLate(r.leftAlone())
 	losses := r.losses()
 	r.keepResult(r.table.document(whole), func(out io.Writer) { r.table.writeWhole(out, whole, losses, 0) })
-	var err error
-	if r.json {
-		err = document.Write(r.out, r.table.document(whole))
-	} else {
-		err = r.print(func(out io.Writer) { r.table.writeWhole(out, whole, losses, r.outWidth()) })
-	}
+	err := r.writeResult(r.json, r.table.document(whole), func(out io.Writer) { r.table.writeWhole(out, whole, losses, r.outWidth()) })
 	if err == nil {
 		r.reportFarewell(whole.farewell)
 	}

@@ -91,10 +91,7 @@ func (c *reportCommand) write(h *results.Reader) error {
 	if err != nil {
 		return err
 	}
-	if c.json {
-		return document.Write(c.out, r.describe(c.top))
-	}
-	return c.print(func(out io.Writer) {
+	return c.writeResult(c.json, r.describe(c.top), func(out io.Writer) {
 		r.writeHead(out)
 		r.writeTables(out, c.top, c.outWidth())
 		r.writeFoot(out)
@@ -725,10 +722,8 @@ func (r *packLiveRun) finish(ended ending) error {
 	whole := r.table.look(r.table.first)
 	whole.final, whole.ended = true, ended
 	r.table.screen.clear()
-	if r.json {
-		return errors.Join(document.Write(r.out, r.table.document(whole)), failure)
-	}
-	return errors.Join(r.print(func(out io.Writer) { r.table.writeWhole(out, whole, nil, r.outWidth()) }), failure)
+	err := r.writeResult(r.json, r.table.document(whole), func(out io.Writer) { r.table.writeWhole(out, whole, nil, r.outWidth()) })
+	return errors.Join(err, failure)
 }
 
 // records returns what templates have recorded since the first interval began.

@@ -27,6 +27,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/classes/archive"
 	"github.com/sonde-jvm/sonde/internal/jvm/launch"
+	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/report/format"
 )
 
@@ -41,7 +42,7 @@ func Main(args []string) int {
 	return code
 }
 
-// runInTerminal runs a command line, and returns the one that the user has chosen to run next; nil
+// runInTerminal runs a command line, and returns the command line that the user has chosen to run next; nil
 // for none.
 func runInTerminal(args []string) (code int, next []string) {
 	view := newView()
@@ -131,6 +132,14 @@ func (s streams) print(write func(out io.Writer)) error {
 	return out.Flush()
 }
 
+// writeResult writes a document with --json, and otherwise the text.
+func (s streams) writeResult(asJSON bool, d any, writeText func(out io.Writer)) error {
+	if asJSON {
+		return document.Write(s.out, d)
+	}
+	return s.print(writeText)
+}
+
 func (s streams) note(text string) { _, _ = fmt.Fprintf(s.err, "note: %s\n", format.Printable(text)) }
 
 // A usageError says what is wrong with a command line.
@@ -181,7 +190,7 @@ func run(ctx context.Context, args []string, s streams) int {
 	return exitError
 }
 
-// nearCommand suggests a command for one that does not exist.
+// nearCommand suggests an existing command for an unknown one.
 func nearCommand(root *cobra.Command, args []string) string {
 	if len(args) == 0 {
 		return ""
@@ -215,7 +224,7 @@ func flagError(command *cobra.Command, err error) error {
 		"duration": durationWanted,
 		"uint64":   "a whole number, at least 0",
 	}[flag.Value.Type()]
-	if value, is := flag.Value.(restricted); is {
+	if value, is := flag.Value.(interface{ wanted() string }); is {
 		wanted = value.wanted()
 	}
 	if wanted == "" {

@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
-	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/service"
 )
@@ -213,10 +212,7 @@ func serviceStatus(ctx context.Context, s streams, asJSON bool) error {
 		return err
 	}
 	about.Socket = client.Socket
-	if asJSON {
-		return document.Write(s.out, about)
-	}
-	return s.print(func(out io.Writer) {
+	return s.writeResult(asJSON, about, func(out io.Writer) {
 		line := fields(out, 9)
 		line("process", "%d, sonde %s", about.PID, about.Version)
 		line("since", "%s (%s)", about.Began.Local().Format(time.DateTime), since(about.Began))

@@ -38,7 +38,6 @@ func (f *settleFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.off, "no-settle", false, "do not wait: results begin with the hooks, while HotSpot still compiles code that they made it discard")
 }
 
-// isUsed reports whether a command waits.
 func (f *settleFlags) isUsed() bool {
 	return !f.off && f.limit > 0 && f.given != nil && (f.given.Changed || os.Getenv(settleVariable) != "off")
 }
@@ -136,14 +135,8 @@ func (v *liveSession) showProgress(what string) func(overhead.Recovery) {
 
 // callsSoFar returns how often the hooked methods were called.
 func (v *liveSession) callsSoFar() (calls uint64, err error) {
-	sum, err := v.session.Sum()
-	if err != nil {
-		return 0, err
-	}
-	for _, totals := range sum.Methods {
-		calls += totals.Calls
-	}
-	return calls, nil
+	calls, _, err = v.hookedCalls()
+	return calls, err
 }
 
 // hookShare returns the part of the program's processor time that hooks have taken since results
@@ -160,25 +153,11 @@ func (v *liveSession) hookShare() *cost.Estimate {
 	if err != nil {
 		return nil
 	}
-	kind, thinned := overhead.Plain, v.session.Thinned()
+	kind := overhead.Plain
 	if v.applied.isUsed() && !v.isTyped {
 		kind = overhead.Probe
 	}
-	used := make([]overhead.Used, 0, len(sum.Methods))
-	for id, totals := range sum.Methods {
-		one := overhead.Used{Calls: totals.Calls, Timed: totals.Calls}
-		if thinned[id] {
-			one.Timed = totals.Timed
-		}
-		used = append(used, one)
-	}
-	return overhead.HookShare(kind, v.cost.Cost(), used, v.begun.Until(now))
-}
-
-// awaitRecovery waits until the program runs as before, after its hooks were removed.
-func (v *liveSession) awaitRecovery(ctx context.Context) {
-	v.pace.Recover(ctx, v.target.settle.limit, v.showProgress("the hooks are removed, HotSpot is recompiling what that discarded"))
-	v.screen.clear()
+	return overhead.HookShare(kind, v.cost.Cost(), v.usedHooks(sum), v.begun.Until(now))
 }
 
 // settleSayEvery is how often a command that writes no terminal says that it waits.

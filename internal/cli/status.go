@@ -69,21 +69,17 @@ func status(ctx context.Context, s streams, pid int, asJSON bool, top int) error
 	if err != nil {
 		return err
 	}
-	if asJSON {
-		err = document.Write(s.out, d)
-	} else {
-		err = s.print(func(out io.Writer) {
-			writeStatus(out, &d.Status, top, s.outWidth())
-			if len(d.Looks) > 0 {
-				_, _ = fmt.Fprintln(out)
-				format.WriteTable(out, looksColumns, lookTexts(d.Looks), s.outWidth())
-			}
-		})
-	}
+	err = s.writeResult(asJSON, d, func(out io.Writer) {
+		writeStatus(out, &d.Status, top, s.outWidth())
+		if len(d.Looks) > 0 {
+			_, _ = fmt.Fprintln(out)
+			format.WriteTable(out, looksColumns, lookTexts(d.Looks), s.outWidth())
+		}
+	})
 	return withProblems(err, d.Problems)
 }
 
-// withProblems returns an error with those that a document reports.
+// withProblems adds the problems that a document reports to an error.
 func withProblems(err error, problems []string) error {
 	for _, problem := range problems {
 		err = errors.Join(err, errors.New(problem))
@@ -221,12 +217,8 @@ func undo(ctx context.Context, s streams, pid int, asJSON bool) error {
 		return leavingError(pid)
 	case err != nil:
 		return err
-	case asJSON:
-		err = document.Write(s.out, done)
-	default:
-		err = s.print(func(out io.Writer) { writeUndone(out, &done) })
 	}
-	return withProblems(err, done.Problems)
+	return withProblems(s.writeResult(asJSON, done, func(out io.Writer) { writeUndone(out, &done) }), done.Problems)
 }
 
 // announceUndo says what is about to be removed: that may take a while.

@@ -68,7 +68,6 @@ func (s *screen) draw(frame service.Frame) {
 	}
 }
 
-// status draws a line.
 func (s *screen) status(text string) { s.draw(service.Frame{Lines: []string{text}}) }
 
 // clear removes what was drawn.
@@ -78,7 +77,7 @@ func (s *screen) clear() {
 }
 
 func (s *screen) say(format string, args ...any) {
-	_ = s.print(s.err, fmt.Sprintf(format+"\n", args...)) // nobody can be told
+	_ = s.print(s.err, fmt.Sprintf(format+"\n", args...)) // there is nobody to report it to
 }
 
 func (s *screen) note(text string) { s.say("note: %s", format.Printable(text)) }

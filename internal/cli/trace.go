@@ -401,8 +401,9 @@ func (c *traceCommand) run(ctx context.Context) error {
 }
 
 func (c *traceCommand) newRun() *traceRun {
+	width := c.outWidth()
 	r := &traceRun{
-		traceCommand: c, terminal: c.terminal(),
+		traceCommand: c, terminal: text.Terminal{Width: width, Colours: c.hasColours(width)},
 		liveSession: liveSession{target: &c.targetFlags, screen: newScreen(c.streams), applied: appliedSet{set: c.wanted}, isTraced: true},
 	}
 	r.applied.options = liveprobes.Options{Own: own.Given(c.own), Lazy: true}
@@ -436,12 +437,6 @@ func (c *traceCommand) ringBytes() uint32 {
 		return lateRingBytes
 	}
 	return ringBytes
-}
-
-// terminal describes the terminal for the list and the waterfalls.
-func (c *traceCommand) terminal() text.Terminal {
-	width := c.outWidth()
-	return text.Terminal{Width: width, Colours: c.hasColours(width)}
 }
 
 // explore puts hooks into the methods below the root, as far as they are called.
@@ -512,7 +507,9 @@ func (r *traceRun) watch(ctx context.Context) ending {
 			return ended
 		}
 		if len(r.kept) == r.limit {
-			r.switchOff(ctx)
+			if err := r.applied.SetLevel(ctx, tracedName, probeset.Count); err != nil && ctx.Err() == nil {
+				r.remark(format.OneLine(err))
+			}
 			return endedLimit
 		}
 		return notEnded
@@ -623,13 +620,6 @@ func (r *traceRun) isListedLater() bool {
 // isDrawn reports whether a terminal shows transactions while they come.
 func (r *traceRun) isDrawn() bool { return !r.screen.silent && !r.json }
 
-// switchOff ends tracing by a flag, before the hooks are removed.
-func (r *traceRun) switchOff(ctx context.Context) {
-	if err := r.applied.SetLevel(ctx, tracedName, probeset.Count); err != nil && ctx.Err() == nil {
-		r.remark(format.OneLine(err))
-	}
-}
-
 // finish reads what was traced before the hooks go out, and writes it.
 func (r *traceRun) finish(ctx context.Context, ended ending) error {
 	var failure error
@@ -732,7 +722,7 @@ func (r *traceRun) write(t *trace.Trace, ended ending) error {
 	defer reportWritten()
 	keepFiles(r.streams, report.Traces(version()), t)
 	if ended != endedUnread {
-		failed = errors.Join(failed, r.writeResult(t))
+		failed = errors.Join(failed, r.writeReport(t))
 	}
 	if r.stream == nil {
 		return failed
@@ -745,7 +735,7 @@ func (r *traceRun) write(t *trace.Trace, ended ending) error {
 	return errors.Join(failed, err)
 }
 
-func (r *traceRun) writeResult(t *trace.Trace) error {
+func (r *traceRun) writeReport(t *trace.Trace) error {
 	if r.json {
 		return r.writeLine(document.NewTraceEnd(t))
 	}
@@ -826,7 +816,6 @@ func (r *traceRun) list(number int, t *trace.Transaction) error {
 	return r.screen.print(r.out, text.TraceLine(number, t, r.terminal)+"\n")
 }
 
-// writeLine writes a document.
 func (r *traceRun) writeLine(value any) error {
 	var line strings.Builder
 	if err := document.Write(&line, value); err != nil {

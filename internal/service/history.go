@@ -55,7 +55,7 @@ func openHistory(dir string) (*history, error) {
 	return &history{dir: dir, limits: usualLimits, now: time.Now}, nil
 }
 
-// begin makes room for a look and returns its number. The lock on its directory tells other
+// begin makes room for a look and returns its number. The lock on its directory shows other
 // services that it is running.
 func (h *history) begin() (number int, unlock func(), err error) {
 	number, err = h.makeRoom()

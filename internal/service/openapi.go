@@ -164,7 +164,6 @@ func (s *Service) OpenAPI() map[string]any {
 	}
 }
 
-// operation describes a call.
 func (b *schemas) operation(c *call) object {
 	operation := object{"summary": c.summary, "operationId": c.name}
 	var parameters []any

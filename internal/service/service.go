@@ -49,7 +49,6 @@ type Runner interface {
 
 // A Host answers questions about the JVMs of this host. A [Client] is one: it asks the service.
 type Host interface {
-	// JVMs returns the JVMs of the host.
 	JVMs(ctx context.Context) (JVMs, error)
 	// Status returns what Sonde does in a JVM. Only a service knows its looks.
 	Status(ctx context.Context, pid int) (Status, error)
@@ -69,7 +68,7 @@ type Examination struct {
 	NoCache    bool     `json:"no-cache,omitempty"`
 }
 
-// A Request asks for a look. In JSON, the options are properties beside the others.
+// A Request asks for a look. In JSON, the options are properties like the others.
 type Request struct {
 	Kind       string
 	PID        int
@@ -79,7 +78,7 @@ type Request struct {
 	Options    map[string]json.RawMessage
 }
 
-// The properties that every look has beside its options.
+// The properties that every look has in addition to its options.
 const (
 	propertyPID        = "pid"
 	propertyBackground = "background"
@@ -204,7 +203,7 @@ func (s *Service) Start(request Request, client int) (*Look, error) {
 	return l, nil
 }
 
-// forget removes a look from those that run.
+// forget removes a look from the running looks.
 func (s *Service) forget(l *Look) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -633,7 +632,6 @@ func readBody(r *http.Request, into any) error {
 	return nil
 }
 
-// decode decodes one JSON value.
 func decode(text io.Reader, into any) error {
 	decoder := json.NewDecoder(text)
 	decoder.DisallowUnknownFields()

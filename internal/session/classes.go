@@ -311,7 +311,7 @@ func (c *loadedClass) export() LoadedClass {
 	return LoadedClass{Name: c.name, Loader: c.loader, File: c.file, Reason: c.reason, Supers: c.supers}
 }
 
-// prefetch gets class files: see Look.Prefetch. It returns those that it did not have.
+// prefetch gets class files: see Look.Prefetch. It returns the files that it did not have.
 func (s *Session) prefetch(ctx context.Context, wanted func(class string) bool, named func(class string) bool) ([]LoadedClass, error) {
 	classes, err := s.peer.List(ctx)
 	if err != nil {
@@ -401,19 +401,6 @@ func (s *Session) Known(ctx context.Context) (all []LoadedClass, _ error) {
 	return all, nil
 }
 
-// Find returns the known classes of a name. It does not ask the JVM, so a thread of the
-// program may wait for it.
-func (s *Session) Find(name string) (all []LoadedClass) {
-	s.state.lock.Lock()
-	defer s.state.lock.Unlock()
-	if n := s.state.classes.names[name]; n != nil {
-		for _, c := range n.known {
-			all = append(all, c.export())
-		}
-	}
-	return all
-}
-
 func (s *Session) addClasses(fetched []*loadedClass) (loaded []LoadedClass) {
 	s.state.lock.Lock()
 	defer s.state.lock.Unlock()
@@ -442,7 +429,7 @@ func (s *Session) isKnown(handle uint32) bool {
 	return s.state.classes.isKnown(handle)
 }
 
-// candidates returns the wanted classes, with the reasons of those that get no hooks. It
+// candidates returns the wanted classes, with the reasons why some get no hooks. It
 // asks one class of each loader whether it sees the hooks.
 func (s *Session) candidates(ctx context.Context, classes []control.Class, wanted func(control.Class) bool) ([]*loadedClass, error) {
 	var found []*loadedClass

@@ -62,7 +62,7 @@ func (s *Session) enter(ctx context.Context) error {
 	defer func() { _ = door.Close() }()
 	path, err := s.foothold.WriteSession(targetfs.Session{
 		Jar: jar.Path, Socket: listener.Socket, Port: listener.Port,
-		Token: secrets.Token, Proof: secrets.Proof, Holder: s.holder(), Beside: s.isBeside(),
+		Token: secrets.Token, Proof: secrets.Proof, Holder: fmt.Sprintf("%s, process %d", s.settings.Command, os.Getpid()), Beside: s.isBeside(),
 	})
 	if err != nil {
 		return err
@@ -183,10 +183,6 @@ func (s *Session) meet(ctx context.Context, door *control.Door, local bool, load
 	return nil
 }
 
-func (s *Session) holder() string {
-	return fmt.Sprintf("%s, process %d", s.settings.Command, os.Getpid())
-}
-
 // unanswered is the agent's reason for leaving a class alone that may be noted as woven.
 // For other reasons it has not asked, or got an error.
 const unanswered = "Sonde did not answer within two seconds"
@@ -209,7 +205,7 @@ func (s *Session) remark(text string) {
 			s.state.withdraw(class, reason)
 		case reason == byAgent && s.weaver.Names(class):
 			s.setPending(class)
-		case reason == byAgent && !s.isTargeted(class): // it was shown because its name is similar
+		case reason == byAgent && !s.weaver.Names(class): // it was shown because its name is similar
 		default:
 			s.state.leave(class, reason)
 		}

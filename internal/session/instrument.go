@@ -41,8 +41,7 @@ type Installation struct {
 // A Batch is one retransformation.
 type Batch struct {
 	Classes int
-	Took    time.Duration // of the call; the program runs meanwhile
-	Cost    cost.Cost     // pauses of the program and work of the compilers
+	Cost    cost.Cost // pauses of the program and work of the compilers
 }
 
 // Pause returns how long the program was stopped for all batches; false where the JVM
@@ -92,7 +91,7 @@ func (s *Session) install(ctx context.Context, handles []uint32, installation *I
 	cost := before.Until(after)
 	s.Arena.AddBatchCost(cost.Pause, cost.CompileCPU)
 	installation.Batches = append(installation.Batches, Batch{
-		Classes: len(handles) - len(installed.Gone), Took: time.Duration(installed.Nanos), Cost: cost,
+		Classes: len(handles) - len(installed.Gone), Cost: cost,
 	})
 	switch {
 	case installed.Err == "":

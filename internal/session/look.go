@@ -415,7 +415,7 @@ func (l *Look) SwitchSpots(ctx context.Context, changes map[uint32]arena.Probe) 
 	return l.Session.switchSpots(ctx, merged)
 }
 
-// Follow shows classes that load from now on to a follower, instead of the one that the look
+// Follow shows classes that load from now on to a follower, which replaces the follower that the look
 // had before.
 func (l *Look) Follow(ctx context.Context, follower Follower) error {
 	l.looks.lock.Lock()
@@ -613,7 +613,7 @@ func (l *Look) Prefetch(ctx context.Context, wanted func(class string) bool, nam
 	return l.unseen(fetched, wanted), nil
 }
 
-// Survey returns the loaded classes, and gets the files of those that are wanted as
+// Survey returns the loaded classes, and gets the files of the wanted classes as
 // Prefetch does. It redefines no class, so a class whose loader has no file has none.
 // Classes that Prefetch or Survey has returned before are not returned again.
 func (l *Look) Survey(ctx context.Context, wanted func(class string) bool) ([]LoadedClass, error) {

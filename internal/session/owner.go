@@ -193,11 +193,11 @@ const (
 
 // A departure is the wait for the agent of a Sonde that was killed.
 type departure struct {
-	pid      int
-	settings *Settings
-	until    time.Time
-	isTold   bool // the user
-	tries    int  // although nobody held the JVM
+	pid        int
+	settings   *Settings
+	until      time.Time
+	isReported bool // the user
+	tries      int  // although nobody held the JVM
 }
 
 // next waits for the agent of a dead Sonde, and reports whether the JVM can be asked again. It cannot if a
@@ -230,8 +230,8 @@ func (d *departure) next(ctx context.Context) bool {
 	case len(leaving) == 0:
 		d.tries++
 		return d.tries <= fewTries && pauseFor(ctx, checkEvery)
-	case !d.isTold && d.settings.Notice != nil:
-		d.isTold = true
+	case !d.isReported && d.settings.Notice != nil:
+		d.isReported = true
 		d.settings.Notice(fmt.Sprintf("the Sonde that held process %d has ended without removing its hooks: waiting until the agent has removed them", d.pid))
 	}
 	ctx, cancel := context.WithDeadline(ctx, d.until)

@@ -353,6 +353,18 @@ func (p *paths) valueIn(class, method string, moment condition.Moment, text stri
 	return checked
 }
 
+// Find returns the known classes of a name.
+func (s *Session) Find(name string) (all []LoadedClass) {
+	s.state.lock.Lock()
+	defer s.state.lock.Unlock()
+	if n := s.state.classes.names[name]; n != nil {
+		for _, c := range n.known {
+			all = append(all, c.export())
+		}
+	}
+	return all
+}
+
 func (p *paths) parse(class, method string, moment condition.Moment, text string) (*expr.Expr, condition.Scope) {
 	p.t.Helper()
 	lookup := func(name string) *condition.Class {

@@ -110,7 +110,7 @@ func (s *Session) mayWeave(class control.Transform) bool {
 	c := s.state.classes.handles[class.Handle]
 	isRefused := class.Handle != 0 && c != nil && c.mode == refused
 	s.state.lock.Unlock()
-	if isRefused || !s.isTargeted(class.Name) {
+	if isRefused || !s.weaver.Names(class.Name) {
 		return false
 	}
 	if reason := instrument.Exemption(class.Name); reason != "" && !s.weaver.HandsOff(class.Name) {
@@ -118,11 +118,6 @@ func (s *Session) mayWeave(class control.Transform) bool {
 		return false
 	}
 	return true
-}
-
-// isTargeted reports whether a class may contain a method that gets a hook.
-func (s *Session) isTargeted(class string) bool {
-	return s.weaver.Names(class)
 }
 
 // weaveBytes weaves a class, or finds it woven in the cache, and notes the outcome. The

@@ -1,6 +1,7 @@
 package weave
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -9,17 +10,6 @@ import (
 	"github.com/sonde-jvm/sonde/classfile/frames"
 	"github.com/sonde-jvm/sonde/classfile/opcode"
 )
-
-// BindError reports a condition or value that does not fit a template.
-type BindError struct {
-	Template string
-	Number   int
-	Detail   string
-}
-
-func (e *BindError) Error() string {
-	return fmt.Sprintf("template %s, condition %d: %s", e.Template, e.Number, e.Detail)
-}
 
 // Bind returns a template in which the calls Template.condition(n),
 // Template.condition(elapsed, n) and Template.value(n) are replaced by the fragments of
@@ -39,7 +29,7 @@ func (t *Template) Bind(conditions ...Lowered) (*Template, error) {
 			continue
 		}
 		if int(it.op) >= len(conditions) {
-			return nil, &BindError{t.name, int(it.op), fmt.Sprintf("only %d are given", len(conditions))}
+			return nil, fmt.Errorf("template %s, condition %d: only %d are given", t.name, it.op, len(conditions))
 		}
 		next := t.items[i+1].act // a template ends with a return, or throws
 		if err := b.replace(it, conditions[it.op], next == actLabel || next == actFrame); err != nil {
@@ -65,21 +55,22 @@ type binder struct {
 // the last one is used. If a frame of the template follows directly, a nop separates the two:
 // no place may have two frames.
 func (b *binder) replace(mark *item, c Lowered, followed bool) error {
+	misfit := func(why error) error { return fmt.Errorf("template %s, condition %d: %w", b.name, mark.op, why) }
 	f, err := fragmentFor(mark, c)
 	if err != nil {
-		return fmt.Errorf("template %s, condition %d: %w", b.name, mark.op, err)
+		return misfit(err)
 	}
 	timed := mark.value == doTimedCondition
 	switch {
 	case f.Timed && !timed:
-		return &BindError{b.name, int(mark.op), "it asks for the elapsed time, which the template does not pass"}
+		return misfit(errors.New("it asks for the elapsed time, which the template does not pass"))
 	case f.Text != (mark.value == doValue):
-		return &BindError{b.name, int(mark.op), "a value was given for a condition, or a condition for a value"}
+		return misfit(errors.New("a value was given for a condition, or a condition for a value"))
 	}
 	if f.Class != "" {
 		only := f.Class + "." + f.Method + f.Descr
 		if b.only != "" && b.only != only {
-			return &BindError{b.name, int(mark.op), "it was made for " + only + ", another one for " + b.only}
+			return misfit(fmt.Errorf("it was made for %s, another one for %s", only, b.only))
 		}
 		b.only = only
 	}
@@ -121,7 +112,6 @@ func fragmentFor(mark *item, c Lowered) (*Fragment, error) {
 	return c.Lower(at)
 }
 
-// step adds the item of a step.
 func (b *binder) step(s *Step, mark *item, first int) {
 	it := item{op: s.Op, value: s.Value, state: mark.state}
 	switch s.Do {

@@ -1,6 +1,8 @@
 package weave
 
 import (
+	"slices"
+
 	"github.com/sonde-jvm/sonde/classfile/code"
 	"github.com/sonde-jvm/sonde/classfile/opcode"
 )
@@ -203,12 +205,7 @@ func (c *compiler) straightEpilog() []item {
 
 // inBlock reports whether an item is in an exception block of the template.
 func (c *compiler) inBlock(at int, place map[uint16]int) bool {
-	for _, b := range c.handlers {
-		if place[b.start] < at && at < place[b.end] {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.handlers, func(b block) bool { return place[b.start] < at && at < place[b.end] })
 }
 
 // withoutEpilog returns the items after the target that remain when every return has its own

@@ -363,7 +363,6 @@ var zeroOps = map[byte]opcode.Op{
 	'I': opcode.Iconst0, 'J': opcode.Lconst0, 'F': opcode.Fconst0, 'D': opcode.Dconst0, 'A': opcode.AconstNull,
 }
 
-// label returns a label of the template.
 func (s *splice) label(no uint16) *code.Node {
 	if s.labels[no] == nil {
 		s.labels[no] = s.body.NewLabel()

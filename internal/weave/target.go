@@ -168,12 +168,7 @@ func (g *target) findSuper() error {
 // caughtBefore reports whether an exception block begins before a call, so that its
 // handler may run, and call super(...) itself, while this is not an object yet.
 func (g *target) caughtBefore(call *code.Node) bool {
-	for i := range g.body.Handlers {
-		if g.body.Handlers[i].Start.Offset() < call.Offset() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(g.body.Handlers, func(h code.Handler) bool { return h.Start.Offset() < call.Offset() })
 }
 
 // searchSuper finds it where control branches before.

@@ -161,7 +161,7 @@ func positions(b *code.Body) map[*code.Node]int {
 	return order
 }
 
-// A loop is one that counts from a constant to a constant.
+// A loop counts from a constant to a constant.
 type loop struct {
 	head, end *code.Node // the label that begins it, and the jump back
 	turns     int

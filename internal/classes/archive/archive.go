@@ -104,7 +104,7 @@ func Detect(name string) (Kind, error) {
 		return Tree, nil
 	}
 	if !info.Mode().IsRegular() {
-		return 0, &KindError{name, "neither a regular file nor a directory"}
+		return 0, fmt.Errorf("%s: neither a regular file nor a directory", name)
 	}
 	f, err := os.Open(name)
 	if err != nil {
@@ -124,7 +124,7 @@ func Detect(name string) (Kind, error) {
 		// A jar may begin with a script that starts it.
 		return Jar, nil
 	}
-	return 0, &KindError{name, "not a class file, jar, directory or JDK run-time image"}
+	return 0, fmt.Errorf("%s: not a class file, jar, directory or JDK run-time image", name)
 }
 
 func isClassName(name string) bool { return strings.HasSuffix(name, ".class") }
@@ -180,13 +180,3 @@ type OutputError struct {
 }
 
 func (e *OutputError) Error() string { return fmt.Sprintf("%s: %s", e.Path, e.Detail) }
-
-// KindError reports a file that this package cannot read.
-type KindError struct {
-	Path   string
-	Detail string
-}
-
-func (e *KindError) Error() string {
-	return fmt.Sprintf("%s: %s", e.Path, e.Detail)
-}

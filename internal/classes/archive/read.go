@@ -114,7 +114,7 @@ func Find(name, entry string) (found Entry, err error) {
 	case Image:
 		found, err = findInImage(name, entry)
 	default:
-		return Entry{}, &KindError{name, "has no entries: only jars and JDK run-time images are written with !"}
+		return Entry{}, fmt.Errorf("%s: has no entries: only jars and JDK run-time images are written with !", name)
 	}
 	if err == nil {
 		err = fmt.Errorf("%s has no entry %s: %w", name, entry, fs.ErrNotExist)
@@ -173,7 +173,7 @@ func newUnpacker(inputSize int64) *unpacker {
 // read returns the content of an entry of at most limit bytes.
 func (u *unpacker) read(f *zip.File, where string, limit int64) ([]byte, error) {
 	if f.Flags&1 != 0 {
-		return nil, &KindError{where, "is encrypted: unpack it with its password first"}
+		return nil, fmt.Errorf("%s: is encrypted: unpack it with its password first", where)
 	}
 	if f.UncompressedSize64 > uint64(limit) {
 		return nil, &LimitError{where, fmt.Sprintf("unpacks to %d bytes, more than the %d allowed for its kind", f.UncompressedSize64, limit)}
@@ -203,7 +203,6 @@ func (u *unpacker) read(f *zip.File, where string, limit int64) ([]byte, error) 
 // for anything, so this is no defect of the input.
 var errNotJar = errors.New("cannot be read as a jar")
 
-// parseNested reads an entry as a jar of its own.
 func parseNested(data []byte, where string, depth int) (*zip.Reader, error) {
 	if depth >= maxDepth {
 		return nil, &LimitError{where, fmt.Sprintf("jars nested more than %d deep: taken for a zip bomb", maxDepth)}

@@ -52,7 +52,7 @@ func Rewrite(ctx context.Context, in, out string, o Options) (*Report, error) {
 		return nil, err
 	}
 	if kind == Image {
-		return nil, &KindError{in, "a JDK run-time image can be read but not rewritten; instrument the jars or classes of your program instead"}
+		return nil, fmt.Errorf("%s: a JDK run-time image can be read but not rewritten; instrument the jars or classes of your program instead", in)
 	}
 	if err := checkOutput(in, out, kind); err != nil {
 		return nil, err
@@ -217,7 +217,7 @@ func checkApart(in, out string) error {
 
 // WriteFile writes a file atomically: to a temporary file in the same directory, which is
 // flushed to disk and renamed. If anything fails, the temporary file is removed.
-func WriteFile(name string, mode fs.FileMode, write func(*os.File) error) (err error) {
+func WriteFile(name string, mode fs.FileMode, write func(*os.File) error) error {
 	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*.tmp")
 	if errors.Is(err, fs.ErrNotExist) {
 		return &OutputError{name, "cannot be written: its directory does not exist"}
@@ -225,25 +225,16 @@ func WriteFile(name string, mode fs.FileMode, write func(*os.File) error) (err e
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			_ = f.Close() // closed already, or of no use any more
-			err = errors.Join(err, os.Remove(f.Name()))
-		}
-	}()
-	if err := write(f); err != nil {
-		return err
+	if err = write(f); err == nil {
+		err = errors.Join(f.Chmod(mode), f.Sync())
 	}
-	if err := f.Chmod(mode); err != nil {
-		return err
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), name)
 	}
-	if err := f.Sync(); err != nil {
-		return err
+	if err != nil {
+		err = errors.Join(err, os.Remove(f.Name()))
 	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), name)
+	return err
 }
 
 // outcome is the result for one entry.
@@ -260,7 +251,6 @@ type worker struct {
 	deflater  *flate.Writer
 }
 
-// transformed runs the transform on an entry.
 func (k *worker) transformed(e Entry) outcome {
 	data, err := k.transform(e)
 	if err != nil {

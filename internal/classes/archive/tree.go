@@ -2,6 +2,7 @@ package archive
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -77,7 +78,7 @@ func list(root string, reading bool) ([]file, error) {
 			if reading {
 				return nil
 			}
-			return &KindError{name, "neither file, directory nor symbolic link: move it out of the input"}
+			return fmt.Errorf("%s: neither file, directory nor symbolic link: move it out of the input", name)
 		}
 		rel, err := filepath.Rel(real, name)
 		files = append(files, file{filepath.ToSlash(rel), info})

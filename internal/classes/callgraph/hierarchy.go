@@ -223,7 +223,9 @@ func (h *hierarchy) call(kind callKind, owner classID, s sigID) callID {
 	c := call{callKey: key}
 	to := &h.classes[owner]
 	if kind == initialize {
-		c.leaves = to.skipped && !hasLeaves(to.name)
+		// Classes of the JDK with leaves are simple, and initialised early: that runs no code of the program.
+		_, hasLeaves := leaves[to.name]
+		c.leaves = to.skipped && !hasLeaves
 	} else {
 		name, descriptor := h.sigs[s].name, h.sigs[s].descriptor
 		c.leaves = to.skipped && !isLeaf(to.name, name, descriptor)

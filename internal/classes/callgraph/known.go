@@ -165,13 +165,6 @@ var atomics = []string{
 	"getAndIncrement", "getAndSet", "incrementAndGet", "lazySet", "set",
 }
 
-// hasLeaves reports whether initialising a class of the JDK runs no code of the program.
-// Classes with leaves are simple, and initialised early.
-func hasLeaves(class string) bool {
-	_, ok := leaves[class]
-	return ok
-}
-
 func isLeaf(class, name, desc string) bool {
 	rule, ok := leaves[class]
 	if !ok {

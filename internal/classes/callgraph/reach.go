@@ -125,7 +125,9 @@ func (r *reach) follow() {
 	for len(r.queue) > 0 || r.owed || r.seeks {
 		if r.seeks {
 			r.seeks = false
-			r.followSought()
+			for id := range r.h.classes {
+				r.soughtOf(classID(id))
+			}
 			continue
 		}
 		if r.owed {
@@ -360,13 +362,11 @@ func (r *reach) take() Expansion {
 		})
 	}
 	slices.SortFunc(e.Methods, classfile.MethodRef.Compare)
-	slices.SortFunc(e.Sites, compareSites)
+	slices.SortFunc(e.Sites, func(a, b Site) int {
+		return cmp.Or(a.Caller.Compare(b.Caller), a.Native.Compare(b.Native), a.Called.Compare(b.Called))
+	})
 	e.Sites = slices.Compact(e.Sites) // super.m() and this.m() may name the same
 	return e
-}
-
-func compareSites(a, b Site) int {
-	return cmp.Or(a.Caller.Compare(b.Caller), a.Native.Compare(b.Native), a.Called.Compare(b.Called))
 }
 
 // Size counts the hooks that a closure needs.

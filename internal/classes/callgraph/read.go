@@ -575,13 +575,6 @@ func (r *reader) readSought() error {
 	return nil
 }
 
-// followSought reaches all methods with a sought name.
-func (r *reach) followSought() {
-	for id := range r.h.classes {
-		r.soughtOf(classID(id))
-	}
-}
-
 // soughtOf reaches the methods of one class with a sought name.
 func (r *reach) soughtOf(c classID) {
 	class := &r.h.classes[c]

@@ -1,6 +1,6 @@
 // Package jimage reads JDK run-time images, the file lib/modules of every JDK
 // since 9, which holds all classes and resources of its modules. It also reads
-// lib/rt.jar and the jars beside it, where JDK 8 has its classes.
+// lib/rt.jar and the jars in the same directory, where JDK 8 has its classes.
 //
 // The file is in the byte order of the machine it was made for:
 //
@@ -87,11 +87,10 @@ func OfJVM(j *process.JVM) *Image {
 	return openLibrary(j.Image, func(name string) (*os.File, error) { return process.Local.OpenFile(j, name, maxFile) })
 }
 
-// OpenLibrary opens lib/modules of a JDK, or lib/rt.jar of JDK 8 with the jars beside it. It
+// OpenLibrary opens lib/modules of a JDK, or lib/rt.jar of JDK 8 with the jars in the same directory. It
 // returns nil where path is empty or cannot be read.
 func OpenLibrary(path string) *Image { return openLibrary(path, os.Open) }
 
-// An opener opens a file of a JDK.
 type opener func(name string) (*os.File, error)
 
 func openLibrary(path string, open opener) *Image {

@@ -97,7 +97,6 @@ func (l *limitedReader) ReadAt(data []byte, at int64) (int, error) {
 // maxClass bounds what one class may claim to unpack to.
 const maxClass = 64 << 20
 
-// readEntry reads a class from a jar.
 func readEntry(entry *zip.File) ([]byte, error) {
 	if entry.UncompressedSize64 > maxClass {
 		return nil, fmt.Errorf("%s: more than %d bytes", entry.Name, maxClass)

@@ -210,7 +210,6 @@ func (g *guess) readJar(name string) (more []string) {
 	return more
 }
 
-// add takes in an entry of a jar.
 func (j *jar) add(entry string) {
 	if rest, is := strings.CutPrefix(entry, "META-INF/maven/"); is {
 		if group, _, is := strings.Cut(rest, "/"); is && path.Base(entry) == "pom.properties" && !slices.Contains(j.groups, group) {
@@ -224,11 +223,11 @@ func (j *jar) add(entry string) {
 	}
 	for _, folder := range nestedClasses {
 		if inner, is := strings.CutPrefix(class, folder); is {
-			j.nested[packageOf(inner)] = true
+			j.nested[descriptor.PackageOf(inner)] = true
 			return
 		}
 	}
-	j.packages[packageOf(class)] = true
+	j.packages[descriptor.PackageOf(class)] = true
 }
 
 // classPathOf returns the entries that a manifest adds: URLs, relative to the jar.
@@ -285,7 +284,7 @@ func (g *guess) isMainProject(pkg string) bool {
 	if g.main == "" {
 		return false
 	}
-	main, ok := root(packageOf(g.main))
+	main, ok := root(descriptor.PackageOf(g.main))
 	return ok && isIn(pkg, main)
 }
 
@@ -294,8 +293,8 @@ func (g *guess) addFolder(name, from string) {
 	packages := make(map[string]bool) // false if the first class of a folder is of another package
 	g.eachFile(name, func(folder fs.FS, name string) {
 		if path.Ext(name) == ".class" && path.Base(name) != "module-info.class" {
-			if _, known := packages[packageOf(name)]; !known {
-				packages[packageOf(name)] = isClass(folder, name)
+			if _, known := packages[descriptor.PackageOf(name)]; !known {
+				packages[descriptor.PackageOf(name)] = isClass(folder, name)
 			}
 		}
 	})
@@ -342,7 +341,7 @@ func (g *guess) add(packages map[string]bool, from string) {
 }
 
 func (g *guess) result() Packages {
-	if name, ok := root(packageOf(g.main)); ok && g.main != "" && !g.packages[name] {
+	if name, ok := root(descriptor.PackageOf(g.main)); ok && g.main != "" && !g.packages[name] {
 		g.packages[name] = true
 		g.from = append(g.from, "the main class")
 	}

@@ -6,6 +6,8 @@ package own
 import (
 	"slices"
 	"strings"
+
+	"github.com/sonde-jvm/sonde/classfile/descriptor"
 )
 
 // Packages are the packages of a program, as opposed to those of libraries.
@@ -26,7 +28,7 @@ func Given(names []string) Packages {
 
 // Has reports whether a class, by its internal name, belongs to the program.
 func (p Packages) Has(class string) bool {
-	pkg := packageOf(class)
+	pkg := descriptor.PackageOf(class)
 	return slices.ContainsFunc(p.Names, func(name string) bool { return isIn(pkg, slashed(name)) }) || p.Rest && !IsLibrary(class)
 }
 
@@ -55,9 +57,6 @@ func (p Packages) String() string {
 }
 
 func slashed(name string) string { return strings.ReplaceAll(name, ".", "/") }
-
-// packageOf returns the package of a class; "" for the unnamed one.
-func packageOf(class string) string { return class[:max(0, strings.LastIndexByte(class, '/'))] }
 
 // isIn reports whether a package is another one or below it. Nothing is below the unnamed package.
 func isIn(pkg, other string) bool {

@@ -39,7 +39,9 @@ func FindPlaces(j *process.JVM) *Places {
 		case isJar(name):
 			queue = append(queue, p.addJar(name)...)
 		case i < len(j.ClassPath):
-			p.addClasses(name)
+			one := source{name, false, make(map[string]string)}
+			p.eachFile(name, func(_ fs.FS, name string) { one.add(name) })
+			p.all = append(p.all, one)
 		}
 		read[name] = true
 	}
@@ -68,13 +70,6 @@ func (p *Places) addJar(name string) (more []string) {
 		more = classPathOf(name, index.Attribute("Class-Path"))
 	})
 	return more
-}
-
-// addClasses lists the classes of a folder on the class path.
-func (p *Places) addClasses(name string) {
-	one := source{name, false, make(map[string]string)}
-	p.eachFile(name, func(_ fs.FS, name string) { one.add(name) })
-	p.all = append(p.all, one)
 }
 
 // Of returns the jars and folders that have a class of this internal name, in the order of the class path.

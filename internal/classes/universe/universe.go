@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sonde-jvm/sonde/classfile/descriptor"
+
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/classes/jimage"
 )
@@ -122,7 +124,7 @@ func (u *Universe) Load(name string, file []byte) *Class {
 
 func (u *Universe) put(c *Class) {
 	u.classes[c.Name] = append(u.classes[c.Name], c)
-	if own := packageOf(c.Name); c.Loader >= 0 && !slices.Contains(u.loaders[own], c.Loader) {
+	if own := descriptor.PackageOf(c.Name); c.Loader >= 0 && !slices.Contains(u.loaders[own], c.Loader) {
 		u.loaders[own] = append(u.loaders[own], c.Loader)
 	}
 	if u.below != nil {
@@ -133,7 +135,7 @@ func (u *Universe) put(c *Class) {
 // guessLoader returns the loader of the other classes of a package if they share one,
 // otherwise one that no class has: then nothing that is private to a package can be read.
 func (u *Universe) guessLoader(name string) int {
-	if found := u.loaders[packageOf(name)]; len(found) == 1 {
+	if found := u.loaders[descriptor.PackageOf(name)]; len(found) == 1 {
 		return found[0]
 	}
 	u.guesses++
@@ -173,8 +175,6 @@ func isHidden(class string) bool {
 	at := strings.LastIndexAny(class, "/+")
 	return at >= 0 && at+1 < len(class) && class[at+1] >= '0' && class[at+1] <= '9'
 }
-
-func packageOf(class string) string { return class[:max(0, strings.LastIndexByte(class, '/'))] }
 
 // Named returns the classes of a name.
 func (u *Universe) Named(name string) []*Class { return u.classes[name] }

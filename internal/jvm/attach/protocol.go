@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -37,15 +38,8 @@ type Reply struct {
 
 // fitsV1 reports whether version 1 can carry a command.
 func fitsV1(command string, args []string) bool {
-	if len(command) > longestCommandV1 || len(args) > argumentsV1 {
-		return false
-	}
-	for _, arg := range args {
-		if len(arg) > longestWordV1 {
-			return false
-		}
-	}
-	return true
+	isLong := func(arg string) bool { return len(arg) > longestWordV1 }
+	return len(command) <= longestCommandV1 && len(args) <= argumentsV1 && !slices.ContainsFunc(args, isLong)
 }
 
 func requestV1(command string, args []string) []byte {
@@ -70,12 +64,7 @@ func appendWords(dst []byte, words []string) []byte {
 
 // hasZero reports whether a word contains a zero byte, which would end it.
 func hasZero(words ...string) bool {
-	for _, word := range words {
-		if strings.IndexByte(word, 0) >= 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(words, func(word string) bool { return strings.IndexByte(word, 0) >= 0 })
 }
 
 var (

@@ -198,5 +198,5 @@ func (c Cost) Then(next Cost) Cost {
 	}
 }
 
-// rise returns by how much a counter rose; 0 for one that fell, which was misread.
+// rise returns by how much a counter rose; 0 if it fell, which means that it was misread.
 func rise[N ~int64](before, after N) N { return max(0, after-before) }

@@ -58,7 +58,7 @@ type census struct {
 // ends.
 const looks = 5
 
-// read returns the threads with a role, except those that end during the call. Its argument is the
+// read returns the threads with a role, except threads that end during the call. Its argument is the
 // process's directory in /proc.
 func (c *census) read(dir string) (map[threadKey]thread, error) {
 	folder := filepath.Join(dir, "task")
@@ -73,7 +73,7 @@ func (c *census) read(dir string) (map[threadKey]thread, error) {
 		return nil, err
 	}
 	found := map[threadKey]thread{}
-	others := make(map[int]int, len(names)) // without those that have ended
+	others := make(map[int]int, len(names)) // without threads that have ended
 	for _, name := range names {
 		id, err := strconv.Atoi(name)
 		if err != nil {

@@ -166,7 +166,7 @@ func (j *judge) redefinition() {
 	case f.TracksDependencies == process.Yes:
 		j.find(OK, "redefinition", "changing a class discards only the code that depends on it", "")
 	case f.TracksDependencies == process.Unknown:
-		j.find(Warn, "redefinition", "Sonde cannot tell whether this JVM records the dependencies of compiled code; if it does not, "+everything, remedy)
+		j.find(Warn, "redefinition", "it is unknown whether this JVM records the dependencies of compiled code; if it does not, "+everything, remedy)
 	case atStart:
 		j.find(Note, "redefinition", "an agent was loaded at the start, so compiled code probably survives the first change to a class", "")
 	default:

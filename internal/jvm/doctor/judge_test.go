@@ -71,7 +71,7 @@ func TestJudge(t *testing.T) {
 		{"inside already", func(f *Facts) { f.JVM.Inside = process.Inside }, Note, "Sonde", "already has an agent", "sonde status 4711"},
 		{"no dependencies", func(f *Facts) { f.TracksDependencies = process.No }, Warn, "redefinition", "all compiled code", "-javaagent"},
 		{"dependencies off", func(f *Facts) { f.Flags["AlwaysRecordEvolDependencies"] = "false" }, Warn, "redefinition", "-XX:-AlwaysRecord", "without"},
-		{"dependencies unknown", func(f *Facts) { f.TracksDependencies = process.Unknown }, Warn, "redefinition", "cannot tell whether", "little load"},
+		{"dependencies unknown", func(f *Facts) { f.TracksDependencies = process.Unknown }, Warn, "redefinition", "it is unknown whether", "little load"},
 		{"dependencies by an agent", func(f *Facts) {
 			f.TracksDependencies = process.No
 			f.Agents = []Agent{{"Glowroot", Transforms, "/g.jar", true}}

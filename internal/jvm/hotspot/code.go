@@ -19,7 +19,7 @@ type codeCache struct {
 	seen   map[uint64]sighting // all code that was there at the begin of a round, by its begin
 	recent []uint64            // code that has come in this round; the JVM may not have completed it
 	now    record              // used again
-	// buffers tells, by the address of the name of code, whether it is a buffer of a compiler.
+	// buffers says whether code is a buffer of a compiler, by the address of its name.
 	buffers map[uint64]bool
 	tables  int // bytes of all tables
 }
@@ -171,7 +171,6 @@ func (c *codeCache) sight(found []uint64) {
 	}
 }
 
-// holds reports whether an address is in the code cache.
 func (c *codeCache) holds(pc uint64) bool { return c.heap(pc) != nil }
 
 func (c *codeCache) heap(pc uint64) *codeHeap {
@@ -220,7 +219,6 @@ func (c *codeCache) find(pc uint64) *blob {
 	return b
 }
 
-// isUnchanged reports whether code is still there.
 func (c *codeCache) isUnchanged(b *blob) bool {
 	l := c.layout
 	size := int(l.sizeOfBlock + l.sizeOfNMethod)
@@ -318,7 +316,7 @@ func (b *blob) is(other identity) bool {
 	return b.identity == other
 }
 
-// identity tells pieces of code at one address apart.
+// An identity distinguishes pieces of code at one address.
 type identity struct {
 	begin, size uint64
 	nameAt      uint64
@@ -326,7 +324,7 @@ type identity struct {
 	id          uint64
 }
 
-// identify returns what tells code from other code.
+// identify returns the identity of the code at an address.
 func (c *codeCache) identify(at uint64, r record) identity {
 	l := c.layout
 	return identity{begin: at, size: r.u(l.blobSize), nameAt: r.u(l.blobName), method: r.u(l.nmMethod), id: r.u(l.nmID)}

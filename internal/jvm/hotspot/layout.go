@@ -50,7 +50,7 @@ type layout struct {
 	threadList, threadNext                 *field // before 12
 	threads, threadsLength, threadsEntries *field // since 12
 	threadOS, osID                         *field
-	threadAnchor, threadContinuation       *field
+	threadAnchor                           *field
 	threadPending, threadObject            *field
 	threadMonitorID                        *field // since 24
 	threadStackBase, threadStackSize       *field
@@ -120,7 +120,7 @@ func newLayout(memory space, t *tables) (*layout, error) {
 		threadList:     maybe("Threads::_thread_list"), threadNext: maybe("JavaThread::_next"),
 		threads: maybe("ThreadsSMRSupport::_java_thread_list"), threadsLength: maybe("ThreadsList::_length"), threadsEntries: maybe("ThreadsList::_threads"),
 		threadOS: need("JavaThread::_osthread", "Thread::_osthread"), osID: need("OSThread::_thread_id"),
-		threadAnchor: need("JavaThread::_anchor"), threadContinuation: maybe("JavaThread::_cont_entry"),
+		threadAnchor:  need("JavaThread::_anchor"),
 		threadPending: maybe("JavaThread::_current_pending_monitor", "Thread::_current_pending_monitor"), threadObject: need("JavaThread::_threadObj"),
 		threadMonitorID: maybe("JavaThread::_monitor_owner_id"), threadStackBase: maybe("JavaThread::_stack_base"), threadStackSize: maybe("JavaThread::_stack_size"),
 		threadLocks: maybe("JavaThread::_lock_stack"), locksTop: maybe("LockStack::_top"), locksBase: maybe("LockStack::_base[0]"),
@@ -151,7 +151,7 @@ func newLayout(memory space, t *tables) (*layout, error) {
 		missing = "nmethod::_metadata_offset"
 	}
 	if missing != "" {
-		return nil, fmt.Errorf("this JVM does not tell Sonde's sampler where it keeps %s", missing)
+		return nil, fmt.Errorf("this JVM does not publish where it keeps %s, which Sonde's sampler needs", missing)
 	}
 	l.release = 8 // whose HotSpot has a number of its own
 	if l.codeHeap == nil {

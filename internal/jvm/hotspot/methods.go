@@ -135,7 +135,6 @@ func (m *methods) holds(p *proof) bool {
 	return true
 }
 
-// has reports whether a place is in a part.
 func (p Part) has(one place) bool {
 	offset := one.address - p.Address
 	return offset <= uint64(len(p.Into)) && uint64(one.size) <= uint64(len(p.Into))-offset
@@ -160,7 +159,6 @@ func (r *reading) bytes(address uint64, size int) []byte {
 	return data
 }
 
-// field reads a field of a structure.
 func (r *reading) field(of uint64, f *field) uint64 {
 	return record(r.bytes(of+f.offset, f.size)).u(&field{size: f.size})
 }

@@ -20,7 +20,6 @@ type rounds struct {
 	counts   [2]uint64 // their sum at the begin of this round and of the one before
 }
 
-// begin starts a round.
 func (r *rounds) begin() {
 	r.round++
 	r.pass++

@@ -14,7 +14,6 @@ type Thread struct {
 	ID      int    // in the JVM's PID namespace
 	Name    string // "" if it cannot be read
 	JavaID  int64  // 0 if it cannot be read
-	Mounted bool   // it runs a virtual thread
 	address uint64
 	object  uint64 // its object, or the handle of it
 	pending uint64 // the monitor that it waits to enter
@@ -83,7 +82,7 @@ func (w *Walker) thread(address uint64) (Thread, record) {
 		return Thread{}, nil
 	}
 	t := Thread{
-		ID: int(id), address: address, object: r.u(l.threadObject), Mounted: r.u(l.threadContinuation) != 0, pending: r.u(l.threadPending), claim: l.claim(r),
+		ID: int(id), address: address, object: r.u(l.threadObject), pending: r.u(l.threadPending), claim: l.claim(r),
 	}
 	at := l.threadAnchor.offset
 	if at+24 <= uint64(len(r)) {

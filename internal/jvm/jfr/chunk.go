@@ -63,7 +63,10 @@ func (ch *chunk) isRead(id int64) bool {
 }
 
 func newChunk(h header, file string) *chunk {
-	return &chunk{header: h, file: file, live: true, pools: map[int64]map[uint64][]byte{}, shared: newShared(), out: &Batch{}, since: -1 << 63}
+	return &chunk{
+		header: h, file: file, live: true, pools: map[int64]map[uint64][]byte{}, out: &Batch{}, since: -1 << 63,
+		shared: shared{map[uint64]*Stack{}, map[uint64]*Method{}, map[uint64]*Thread{}, map[uint64]FrameKind{}, map[uint64]string{}},
+	}
 }
 
 // A piece is a part of a chunk that begins and ends between two events.

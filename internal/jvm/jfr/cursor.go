@@ -116,7 +116,6 @@ func (c *cursor) text() (s string, key uint64, pooled bool) {
 	return "", 0, false
 }
 
-// skipText skips a string.
 func (c *cursor) skipText() {
 	switch c.byte() {
 	case textNull, textEmpty:

@@ -189,7 +189,7 @@ func (r *fileReader) chunk(h header, at, end int64) error {
 	return err
 }
 
-// learn reads the newest metadata of a chunk: those that the header names, or the last.
+// learn reads the newest metadata of a chunk: the metadata that the header names, or the last.
 func (r *fileReader) learn(ch *chunk, at, end int64) error {
 	from, last := at+ch.header.metadata, int64(-1)
 	if ch.header.metadata < headerSize || from >= end {

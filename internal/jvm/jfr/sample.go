@@ -163,10 +163,6 @@ type shared struct {
 	states  map[uint64]string
 }
 
-func newShared() shared {
-	return shared{map[uint64]*Stack{}, map[uint64]*Method{}, map[uint64]*Thread{}, map[uint64]FrameKind{}, map[uint64]string{}}
-}
-
 var (
 	noStack  = &Stack{}
 	noThread = &Thread{}
@@ -323,6 +319,6 @@ func makeThread(v value) *Thread {
 	return t
 }
 
-func (ch *chunk) state(v value) string { return once(ch.states, v, makeState) }
-
-func makeState(v value) string { return cmp.Or(v.text(), v.member("name").text()) }
+func (ch *chunk) state(v value) string {
+	return once(ch.states, v, func(v value) string { return cmp.Or(v.text(), v.member("name").text()) })
+}

@@ -47,7 +47,6 @@ type typeDef struct {
 	reader eventReader // nil for events that are not read
 }
 
-// A fieldDef is a field of a type.
 type fieldDef struct {
 	name   string
 	typ    *typeDef
@@ -235,7 +234,6 @@ func (m metadata) declare(classes []element) error {
 	return nil
 }
 
-// define adds the fields of a type.
 func (m metadata) define(t *typeDef, children []element) error {
 	for _, child := range children {
 		if child.name != "field" {

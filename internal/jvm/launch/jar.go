@@ -14,16 +14,6 @@ import (
 	"github.com/sonde-jvm/sonde/agent"
 )
 
-// An ExposedError reports that other users could replace the code at a path.
-type ExposedError struct {
-	Path string // a directory on the path, or the file itself
-	Why  string // with a remedy
-}
-
-func (e *ExposedError) Error() string {
-	return fmt.Sprintf("other users could replace the code there: %s %s", e.Path, e.Why)
-}
-
 // KeepJar puts the agent's jar into a directory where it stays for programs that start at any time, by default this
 // user's data directory. A cache may be cleared, and a JVM whose agent's jar is missing does not start. Each build has
 // a name of its own. An existing jar is not changed, because JVMs have it open.
@@ -99,7 +89,7 @@ func dataDirectory() (string, error) {
 // mostLinks is the number of links that kernels follow on one path.
 const mostLinks = 40
 
-// CheckOwn fails with an *ExposedError if another user could change the file or directory at an absolute path, or make
+// CheckOwn fails if another user could change the file or directory at an absolute path, or make
 // the path refer to something else, because JVMs of this user run the code there.
 //
 // Every directory and link on the path must belong to this user, to root, or to the owner of the root directory, who
@@ -119,7 +109,7 @@ func CheckOwn(name string) error {
 		case err != nil:
 			return err
 		case !slices.Contains(trusted, ownerOf(info)):
-			return &ExposedError{at, "belongs to another user"}
+			return fmt.Errorf("other users could replace the code there: %s belongs to another user", at)
 		case info.Mode()&fs.ModeSymlink != 0:
 			target, err := os.Readlink(at)
 			if err != nil {
@@ -133,7 +123,7 @@ func CheckOwn(name string) error {
 				at = "/"
 			}
 		case isOpen(info, rest, at):
-			return &ExposedError{at, "can be written by others (chmod go-w prevents this)"}
+			return fmt.Errorf("other users could replace the code there: %s can be written by others (chmod go-w prevents this)", at)
 		case len(rest) == 0:
 			return nil
 		}

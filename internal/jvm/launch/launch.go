@@ -100,7 +100,8 @@ func (p *Program) Signal(signal os.Signal) { _ = p.command.Process.Signal(signal
 // Left returns the processes that the command left running. It waits for the end of the command.
 func (p *Program) Left() []int {
 	<-p.ended
-	return marked(p.mark)
+	all, _ := process.Local.PIDs() // without a list none is known
+	return slices.DeleteFunc(all, func(pid int) bool { return !hasMark(pid, p.mark) })
 }
 
 // An EndedError reports that a program ended before any JVM had the agent.
@@ -116,9 +117,6 @@ func (e *EndedError) Error() string {
 	}
 	return fmt.Sprintf("the program ended with exit code %d before Sonde was in it: is it a Java program, and did it start?", e.Code)
 }
-
-// EndedEarly returns the error of a program that ended before any JVM had the agent.
-func (p *Program) EndedEarly() error { return &EndedError{Code: p.ExitCode(), Left: p.Left()} }
 
 // Numbers lists processes in a line of text.
 func Numbers(pids []int) string {
@@ -235,12 +233,6 @@ func withMark(environment []string, mark string) []string {
 func hasMark(pid int, mark string) bool {
 	environment, err := process.Local.ReadList(pid, "environ")
 	return err == nil && slices.Contains(environment, mark)
-}
-
-// marked returns the processes of the launch with a mark.
-func marked(mark string) (pids []int) {
-	all, _ := process.Local.PIDs() // without a list none is known
-	return slices.DeleteFunc(all, func(pid int) bool { return !hasMark(pid, mark) })
 }
 
 // passing counts the programs that signals are passed on to. It is global because signals are.

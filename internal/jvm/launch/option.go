@@ -37,18 +37,7 @@ var (
 	errBreak  = errors.New("it contains a control character: choose a name without it")
 )
 
-// A PartError is a part of an option that a JVM would misread.
-type PartError struct {
-	Part, Text string
-	Cause      error
-}
-
-func (e *PartError) Error() string { return fmt.Sprintf("%s %q: %v", e.Part, e.Text, e.Cause) }
-
-// Unwrap returns the problem.
-func (e *PartError) Unwrap() error { return e.Cause }
-
-// Text returns the option for JAVA_TOOL_OPTIONS, quoted if it contains blanks or quotes. An error is a *PartError.
+// Text returns the option for JAVA_TOOL_OPTIONS, quoted if it contains blanks or quotes.
 func (o *AgentOption) Text() (string, error) {
 	text, err := o.word()
 	if err != nil {
@@ -56,7 +45,7 @@ func (o *AgentOption) Text() (string, error) {
 	}
 	quoted, err := quote(text)
 	if err != nil {
-		return "", &PartError{"the option", text, err}
+		return "", fmt.Errorf("the option %q: %w", text, err)
 	}
 	return quoted, nil
 }
@@ -64,7 +53,7 @@ func (o *AgentOption) Text() (string, error) {
 // word returns the option for a command line.
 func (o *AgentOption) word() (string, error) {
 	if strings.ContainsRune(o.Jar, '=') {
-		return "", &PartError{"the agent's jar", o.Jar, errEquals}
+		return "", fmt.Errorf("the agent's jar %q: %w", o.Jar, errEquals)
 	}
 	var arguments []string
 	add := func(key string, values ...string) error {
@@ -73,7 +62,7 @@ func (o *AgentOption) word() (string, error) {
 				continue
 			}
 			if strings.ContainsRune(value, ',') {
-				return &PartError{"--" + key, value, errComma}
+				return fmt.Errorf("--%s %q: %w", key, value, errComma)
 			}
 			arguments = append(arguments, key+"="+value)
 		}

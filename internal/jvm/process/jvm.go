@@ -228,7 +228,7 @@ func (h Host) fill(j *JVM, command []string, maps mapped) {
 	j.Inside = h.presence(j)
 }
 
-// imageOf returns the file with the JDK's classes: lib/modules beside lib/server/libjvm.so, or, of JDK 8,
+// imageOf returns the file with the JDK's classes: lib/modules if the library is lib/server/libjvm.so, or, of JDK 8,
 // lib/rt.jar where the library is lib/amd64/server/libjvm.so.
 func imageOf(library string) string {
 	lib := path.Dir(path.Dir(library))

@@ -271,7 +271,7 @@ func (k *kernelSamples) waits(now time.Time) (found []jfr.Sample) {
 		case jfr.Monitor:
 			sample.State = statePrefix + "BLOCKED"
 		case jfr.Running:
-			// It waits in a method that may also work: the system call tells.
+			// The method may wait or work: the system call shows which.
 			sample.Wait, sample.State = jfr.IO, StateRunnable
 		case jfr.IO:
 			sample.State = StateRunnable

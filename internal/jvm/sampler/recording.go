@@ -106,7 +106,6 @@ type recording struct {
 	notes     []string
 }
 
-// startRecording starts a recording, and reads it.
 func startRecording(ctx context.Context, conn jvm, options Options) (*recording, error) {
 	if err := usable(conn.JVM(), options); err != nil {
 		return nil, err
@@ -264,7 +263,6 @@ func (r *recording) giveUp(ctx context.Context) {
 	_ = r.stop(ctx)
 }
 
-// stop stops the recording.
 func (r *recording) stop(ctx context.Context) error { return r.stopOne(ctx, r.name) }
 
 // stopOne stops a recording by its name. It succeeds if there is none.
@@ -313,7 +311,6 @@ func (r *recording) openRepository(ctx context.Context) error {
 	return err
 }
 
-// command executes a command of the recorder.
 func (r *recording) command(ctx context.Context, line string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, commandLimit)
 	defer cancel()

@@ -28,7 +28,7 @@ type threadTable struct {
 // mostThreadNames bounds the threads that are remembered.
 const mostThreadNames = 200_000
 
-// list returns the Java threads. It reads them anew.
+// list returns the Java threads. It reads them again at each call.
 func (t *threadTable) list(now time.Time) []hotspot.Thread {
 	t.refresh(now)
 	return slices.Collect(maps.Values(t.java))

@@ -127,7 +127,6 @@ func (j *Jar) release() error {
 	return nil
 }
 
-// list returns the names in a directory.
 func (p *place) list() ([]string, error) {
 	// A handle of its own has its own position.
 	again, err := p.open("open", ".", unix.O_RDONLY|unix.O_DIRECTORY)

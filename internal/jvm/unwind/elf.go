@@ -2,6 +2,7 @@ package unwind
 
 import (
 	"bytes"
+	"cmp"
 	"debug/elf"
 	"encoding/binary"
 	"fmt"
@@ -91,7 +92,8 @@ func Open(r io.ReaderAt, size int64) (*Library, error) {
 		l.readSections(f, &header)
 	}
 	l.readDynamic(f, dynamic)
-	l.sortSymbols()
+	slices.SortFunc(l.symbols, func(a, b symbol) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.name, b.name)) })
+	l.symbols = slices.Clip(l.symbols)
 	if l.frameTable == nil {
 		l.frameTable, l.frameTableAddress = f.frameTable(frameHeader)
 	}
@@ -143,7 +145,7 @@ func (l *Library) readSections(f *file, header *elf.Header64) {
 type file struct {
 	r        io.ReaderAt
 	size     uint64
-	segments []elf.Prog64 // those that are loaded
+	segments []elf.Prog64 // the loaded ones
 }
 
 // read returns the bytes at an offset, fewer if the file ends before. It returns nil if they

@@ -2,7 +2,6 @@ package unwind
 
 import (
 	"bytes"
-	"cmp"
 	"debug/elf"
 	"io"
 	"iter"
@@ -48,7 +47,6 @@ func (l *Library) Exported(name string) (address uint64, ok bool) {
 	return 0, false
 }
 
-// addSymbols adds the functions of a symbol table.
 func (l *Library) addSymbols(table, names []byte) {
 	base := uint32(len(l.names))
 	for s := range symbols(table) {
@@ -65,11 +63,6 @@ func (l *Library) addSymbols(table, names []byte) {
 	if len(l.names)+len(names) <= 2*maxNames {
 		l.names = append(l.names, names...)
 	}
-}
-
-func (l *Library) sortSymbols() {
-	slices.SortFunc(l.symbols, func(a, b symbol) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.name, b.name)) })
-	l.symbols = slices.Clip(l.symbols)
 }
 
 // An Image is an ELF file in the memory of a process, where the dynamic linker has replaced addresses
@@ -136,7 +129,6 @@ func countHashed(table []byte) uint64 {
 	return 0
 }
 
-// symbols decodes a symbol table.
 func symbols(table []byte) iter.Seq[elf.Sym64] {
 	return func(yield func(elf.Sym64) bool) {
 		for ; len(table) >= elf.Sym64Size; table = table[elf.Sym64Size:] {

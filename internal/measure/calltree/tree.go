@@ -8,6 +8,7 @@
 package calltree
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -178,11 +179,7 @@ func (t *Tree) Refuse(reasons map[classfile.MethodRef]string) {
 		if n.State != NotWatched {
 			return
 		}
-		reason := reasons[n.MethodRef]
-		if reason == "" {
-			reason = reasons[classfile.MethodRef{Class: n.Class}]
-		}
-		if reason != "" {
+		if reason := cmp.Or(reasons[n.MethodRef], reasons[classfile.MethodRef{Class: n.Class}]); reason != "" {
 			n.State, n.Reason = Cannot, reason
 		}
 	})

@@ -1,6 +1,7 @@
 package cct
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -59,10 +60,7 @@ func parameters(text string) string {
 
 // String describes the JVM: shop.jar (process 4711, JDK 17.0.15).
 func (t Target) String() string {
-	text := t.Command
-	if text == "" {
-		text = "a Java program"
-	}
+	text := cmp.Or(t.Command, "a Java program")
 	var known []string
 	if t.PID > 0 {
 		known = append(known, fmt.Sprintf("process %d", t.PID))
@@ -78,9 +76,5 @@ func (t Target) String() string {
 
 // String returns the thread's name, or its ID if it has none.
 func (t Thread) String() string {
-	name := format.Printable(t.Name)
-	if name == "" {
-		name = fmt.Sprintf("thread %d", t.ID)
-	}
-	return name
+	return cmp.Or(format.Printable(t.Name), fmt.Sprintf("thread %d", t.ID))
 }

@@ -82,6 +82,9 @@ type Time struct {
 	Low, High float64
 }
 
+// Exactly returns a time without an error.
+func Exactly(nanos float64) Time { return Time{nanos, nanos, nanos} }
+
 // MostDepth bounds the levels of a tree that is read from a file. An agent makes half as many.
 const MostDepth = 8192
 

@@ -61,7 +61,6 @@ func (p *Profile) AddStacks(stacks []Stack) {
 	}
 }
 
-// A stackAdder adds stacks to the trees of a profile.
 type stackAdder struct {
 	profile  *Profile
 	methods  map[[3]string]int
@@ -289,7 +288,7 @@ func (n *Node) yieldTimed(yield func(*Node) bool) bool {
 	return true
 }
 
-// addWaits tells for each node what part of its total time threads waited.
+// addWaits records for each node in what part of its total time threads waited.
 func (a *stackAdder) addWaits(n *Node) sighting {
 	all := sighting{waits: make(map[string]float64)}
 	include := func(other *sighting) {

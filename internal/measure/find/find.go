@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -85,7 +86,7 @@ type Class struct {
 	Loader   uint32
 	Module   string   // of the JDK; empty for other classes
 	Places   []string // jars and folders that have a class of this name, in the order of the class path
-	Methods  []Method // those that match, or all if the class matches
+	Methods  []Method // the methods that match, or all if the class matches
 	Fileless bool     // its class file is not found, so its methods are not known
 	File     []byte   // its class file, with Options.Files
 }
@@ -101,19 +102,12 @@ func (m Method) HasCode() bool {
 	return !m.Access.Has(classfile.AccAbstract) && !m.Access.Has(classfile.AccNative)
 }
 
-// A NothingError reports that nothing matches.
-type NothingError struct {
-	Text string
-	Lack string   // what no loaded class has, if methods are selected by more than names
-	Near []string // loaded classes, or others, with similar names, with dots
-}
-
-func (e *NothingError) Error() string {
-	text := cmp.Or(e.Lack, "no loaded class or method matches "+e.Text)
-	if len(e.Near) > 0 {
-		return text + "; similar: " + strings.Join(e.Near, ", ")
+// nothingFound returns the error for a query that nothing matches. near are similar names.
+func nothingFound(lack string, near []string) error {
+	if len(near) > 0 {
+		return fmt.Errorf("%s; similar: %s", lack, strings.Join(near, ", "))
 	}
-	return text + "; a class that is not loaded yet is not found"
+	return fmt.Errorf("%s; a class that is not loaded yet is not found", lack)
 }
 
 // Look asks a JVM which classes it has loaded. It changes no class.
@@ -157,7 +151,7 @@ type finder struct {
 	result   *Result
 }
 
-// find lists the loaded classes, and reads the files of those that may match.
+// find lists the loaded classes, and reads the files of classes that may match.
 func (f *finder) find(ctx context.Context, look *session.Look) error {
 	listed, err := look.Survey(ctx, func(string) bool { return false })
 	if err != nil {
@@ -190,15 +184,16 @@ func (f *finder) find(ctx context.Context, look *session.Look) error {
 	for i, is := range found {
 		q := &f.queries[i]
 		isByType := q.method != nil && !q.method.IsByName()
-		var nothing *NothingError
+		lack := "no loaded class or method matches " + q.text
+		var nothing error
 		switch {
 		case q.excludes():
 		case !is && isByType:
-			nothing = &NothingError{q.text, q.method.Lack(), q.method.Similar()}
+			nothing = nothingFound(cmp.Or(q.method.Lack(), lack), q.method.Similar())
 		case !is && q.method != nil:
-			nothing = &NothingError{Text: q.text, Near: q.method.Near(namesOf(listed))}
+			nothing = nothingFound(lack, q.method.Near(namesOf(listed)))
 		case !is:
-			nothing = &NothingError{Text: q.text}
+			nothing = nothingFound(lack, nil)
 		case isByType && !q.method.IsMet():
 			f.result.Lacks = append(f.result.Lacks, q.method.Lack())
 		}

@@ -126,7 +126,7 @@ func (t *Table) Tree(wall bool) *Tree {
 			at = below
 			at.Kinds[frame.Kind.String()] += time
 		}
-		at.Self = at.Self.Plus(exactly(time))
+		at.Self = at.Self.Plus(cct.Exactly(time))
 		at.Timed += uint64(g.sampled())
 		addLine(at, frames[0].Line, uint64(g.sampled()), time)
 	}
@@ -188,8 +188,6 @@ func (tree *Tree) addUp(n *cct.Node) {
 		return cmp.Or(cmp.Compare(b.Total.Nanos, a.Total.Nanos), cmp.Compare(ma.Class, mb.Class), cmp.Compare(ma.Name, mb.Name), cmp.Compare(ma.Descriptor, mb.Descriptor))
 	})
 }
-
-func exactly(nanos float64) cct.Time { return cct.Time{Nanos: nanos, Low: nanos, High: nanos} }
 
 // A Place is where threads run, or wait for something.
 type Place struct {

@@ -176,7 +176,7 @@ func (w *Probes) MethodOf(spot uint32) (m classfile.MethodRef, is bool) {
 	return m, is
 }
 
-// MethodsOf returns the methods in which hooks are, without those that are not known.
+// MethodsOf returns the known methods in which hooks are.
 func (w *Probes) MethodsOf(spots []uint32) (methods []classfile.MethodRef) {
 	for _, spot := range spots {
 		if m, is := w.MethodOf(spot); is {

@@ -197,7 +197,7 @@ type Probes struct {
 	excluded map[classfile.MethodRef]bool // from such traces
 	revealed map[string]bool              // proxies whose files were asked for
 	reported map[string]bool              // warnings about rules that were reported since the last Apply
-	again    []time.Time                  // when the set is applied again, because it needs more classes than those that were read
+	again    []time.Time                  // when the set is applied again, because it needs classes that were not read
 }
 
 // A plan is a compiled set with the state of its traces.
@@ -485,7 +485,7 @@ func (w *Probes) setLevel(ctx context.Context, probe string, level probeset.Leve
 	})
 }
 
-// end removes probes that have reached their end, and returns those that had not been removed meanwhile. Their results stay.
+// end removes probes that have reached their end, and returns the probes that had not been removed meanwhile. Their results stay.
 func (w *Probes) end(ctx context.Context, due []End) (ended []End, err error) {
 	if len(due) == 0 {
 		return nil, nil

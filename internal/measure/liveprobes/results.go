@@ -28,7 +28,6 @@ type Row struct {
 	probes.SpotName
 	ID    uint32 // of the row: unique, and the same in every result
 	Label Label
-	Gone  bool // the spot was removed: its probe has ended or was changed
 	Off   bool // the spot was switched off: a loaded class invalidates its condition, and calls since then are not counted
 	arena.Totals
 }
@@ -49,10 +48,10 @@ func (w *Probes) Results() (*Results, error) {
 	if err != nil {
 		return nil, err
 	}
-	present, off := make(map[uint32]bool), make(map[uint32]bool)
+	off := make(map[uint32]bool)
 	if w.plan != nil {
 		for _, s := range w.plan.Spots {
-			present[w.target.SpotID(s.Spot)], off[w.target.SpotID(s.Spot)] = true, s.Off != ""
+			off[w.target.SpotID(s.Spot)] = s.Off != ""
 		}
 	}
 	tags := w.tagNames()
@@ -66,7 +65,7 @@ func (w *Probes) Results() (*Results, error) {
 			found.Records = append(found.Records, results.Record{Number: number, Probe: name.Probe, Record: name.Record, Label: label, Totals: *t})
 			continue
 		}
-		found.Rows = append(found.Rows, Row{SpotName: name, ID: number, Label: label, Gone: !present[key.Spot], Off: off[key.Spot], Totals: *t})
+		found.Rows = append(found.Rows, Row{SpotName: name, ID: number, Label: label, Off: off[key.Spot], Totals: *t})
 	}
 	slices.SortFunc(found.Rows, compareRows)
 	return found, nil

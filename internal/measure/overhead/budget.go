@@ -486,16 +486,16 @@ type relief struct {
 	fixed  *session.Look // one that costs something and cannot be thinned
 }
 
-// A party is a look with what it costs and what it tells.
+// A party is a look with what it costs and how many methods it measures.
 type party struct {
-	cost  float64 // of a hook that several looks have, its part
-	tells int     // methods with calls
-	spots []*spotCost
-	share *shareCost // nil if it has spots
+	cost    float64 // of a hook that several looks have, its part
+	methods int     // with calls
+	spots   []*spotCost
+	share   *shareCost // nil if it has spots
 }
 
 // each returns what a look costs for each method that it measures.
-func (p *party) each() float64 { return p.cost / float64(max(1, p.tells)) }
+func (p *party) each() float64 { return p.cost / float64(max(1, p.methods)) }
 
 // parties returns looks in the order in which they are thinned.
 func parties(spots []spotCost, shares []shareCost) []*party {
@@ -515,13 +515,13 @@ func parties(spots []spotCost, shares []shareCost) []*party {
 			p.spots = append(p.spots, s)
 			p.cost += s.cost() / float64(len(s.Looks))
 			if s.calls > 0 {
-				p.tells++
+				p.methods++
 			}
 		}
 	}
 	for i := range shares {
 		p := get(shares[i].look)
-		p.share, p.cost, p.tells = &shares[i], shares[i].cost, shares[i].hooks
+		p.share, p.cost, p.methods = &shares[i], shares[i].cost, shares[i].hooks
 	}
 	slices.SortStableFunc(all, func(a, b *party) int { return cmp.Compare(b.each(), a.each()) })
 	return all
@@ -608,7 +608,7 @@ func (s *spotCost) less(excess float64) (to arena.Probe, saved float64) {
 	return to, 0
 }
 
-// notify tells the users of all looks what has changed for them.
+// notify reports to the users of all looks what has changed for them.
 func notify(changes []thinning, share, budget float64) {
 	of := make(map[*session.Look][]thinning)
 	for _, c := range changes {

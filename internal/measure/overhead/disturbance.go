@@ -87,7 +87,6 @@ func (p *Pace) Follow(ctx context.Context, isHooked func(classfile.MethodRef) bo
 
 func (p *Pace) isFollowing() bool { return p.endDone != nil }
 
-// end ends following.
 func (p *Pace) end() {
 	if p.endDone != nil {
 		p.endDone()
@@ -187,7 +186,7 @@ func lostBySamples(took time.Duration, before Slowness, now tally) *cost.Loss {
 	return &cost.Loss{By: cost.BySamples, Estimate: cost.Estimate{Value: took.Seconds() * (1 - speed.Value), High: took.Seconds() * (1 - speed.Low)}}
 }
 
-// lostGoingIn returns the work that was lost until results began. Calls tell how much, samples only
+// lostGoingIn returns the work that was lost until results began. Calls show how much, samples only
 // how much at most. Before the first hook there were no calls to count.
 func (p *Pace) lostGoingIn() *cost.Loss {
 	before := slownessOf(p.before)
@@ -223,8 +222,8 @@ const (
 	leastCalls     = 30
 )
 
-// lost returns the time in which a program did nothing if it otherwise had these rates, and in which it
-// made so many calls in all.
+// lost returns for how much of a time the program did nothing, if it made a number of calls in that time and otherwise
+// had these rates.
 func (r *rates) lost(took time.Duration, calls uint64) (lost cost.Estimate, known bool) {
 	if r.n < leastIntervals || r.mean*r.n*followEvery.Seconds() < leastCalls {
 		return lost, false

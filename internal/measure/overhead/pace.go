@@ -166,7 +166,6 @@ func slownessOf(samples []paceSample) Slowness {
 	return t.slowness()
 }
 
-// A tally counts samples.
 type tally struct{ samples, interpreted, slow int }
 
 func (t *tally) add(samples []paceSample) {
@@ -188,7 +187,7 @@ func (t tally) slowness() Slowness {
 }
 
 // isFormer reports whether a program runs as it did before: its shares of slow code are not larger,
-// as far as the samples can tell.
+// as far as the samples show.
 func (s Slowness) isFormer(before Slowness) bool {
 	former := func(now, before cct.Share) bool {
 		return now.Low <= before.High && now.Part <= max(before.Part+paceTolerance, before.High)

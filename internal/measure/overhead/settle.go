@@ -21,7 +21,7 @@ type Rule struct {
 }
 
 // The rules. That of results is stricter: compilers that are nearly done pause often while the
-// program is still several times slower. It is used where no samples tell (Pace).
+// program is still several times slower. It is used where there are no samples (Pace).
 var (
 	ForResults   = Rule{Busy: 0.05, Quiet: 2 * time.Second, CountWaiting: true, Limit: 45 * time.Second}
 	ForProfile   = Rule{Busy: 0.15, Quiet: 750 * time.Millisecond, Limit: 6 * time.Second}

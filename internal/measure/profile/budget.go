@@ -125,7 +125,7 @@ func (b *budget) read() (r reading, ok bool, err error) {
 	b.run.lock.Lock()
 	defer b.run.lock.Unlock()
 	return reading{
-		now: time.Now(), known: known, settled: b.run.settler.isSettled(),
+		now: time.Now(), known: known, settled: b.run.settler.settling.State != overhead.Unsettled,
 		bill:       b.governor.price(since, b.past[0].sums, b.past[len(b.past)-1].sums, known),
 		affordable: b.governor.affords(b.run.first.Until(now), b.run.batches, b.run.pause, b.run.Duration),
 	}, true, nil

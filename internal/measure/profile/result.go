@@ -233,10 +233,5 @@ func some(names []string) string {
 
 // mayHaveMissedRoot reports whether a root may have been called without its hook.
 func (r *run) mayHaveMissedRoot() bool {
-	for _, m := range r.session.MethodsSoFar() {
-		if m.LowerBound && r.patterns.Match(m.MethodRef) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.session.MethodsSoFar(), func(m session.Method) bool { return m.LowerBound && r.patterns.Match(m.MethodRef) })
 }

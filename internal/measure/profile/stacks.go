@@ -52,7 +52,7 @@ func startStacks(ctx context.Context, pid int, isRoot, isHooked func(classfile.M
 	ctx, stop := context.WithCancel(ctx)
 	s := &stacks{
 		isRoot: isRoot, isHooked: isHooked, stop: stop, ended: make(chan struct{}), since: time.Now(), seen: make(map[string]*cct.Stack),
-		bias: sampler.Bias(), clock: newThreadClock(),
+		bias: sampler.Bias(), clock: threadClock{numbers: make(map[uint64]int64)},
 	}
 	go s.run(ctx, sampler)
 	return s, nil
@@ -93,7 +93,7 @@ func (s *stacks) restart() {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	s.since, s.seen, s.lost, s.all = time.Now(), make(map[string]*cct.Stack), 0, 0
-	s.clock.restart()
+	s.clock.first = s.clock.last
 }
 
 func (s *stacks) add(batch sampler.Batch) {
@@ -209,10 +209,6 @@ type threadClock struct {
 	first, last sampler.Batch
 	numbers     map[uint64]int64 // of threads of the JVM, by ID
 }
-
-func newThreadClock() threadClock { return threadClock{numbers: make(map[uint64]int64)} }
-
-func (c *threadClock) restart() { c.first = c.last }
 
 // stretch returns by which factor the time of a thread in which it ran or was ready to is longer than
 // its processor time.

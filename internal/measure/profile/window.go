@@ -156,9 +156,6 @@ type settler struct {
 	recovery overhead.Recovery // how the program came back to its former pace, if a pace is watched
 }
 
-// isSettled reports whether code that got hooks runs as it will, or the wait is over.
-func (s *settler) isSettled() bool { return s.settling.State != overhead.Unsettled }
-
 func (s *settler) look() error {
 	now, err := s.run.session.Read()
 	if err != nil {
@@ -192,7 +189,7 @@ func (s *settler) look() error {
 	return s.run.window.open(s.run)
 }
 
-// add takes in what happened since the last look. Samples tell better than the work of the compilers.
+// add takes in what happened since the last look. Samples are more reliable than the work of the compilers.
 func (s *settler) add(since cost.Cost) overhead.State {
 	r := s.run
 	if r.pace == nil {

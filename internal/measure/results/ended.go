@@ -47,7 +47,9 @@ func ofEnded(ctx context.Context, pid int, packPath string) (*Reader, error) {
 		return nil, errors.Join(failed, &NoArenaError{PID: pid})
 	case 1:
 		r := slices.Collect(maps.Values(newest))[0]
-		r.noteUser()
+		if int(r.user) != os.Geteuid() {
+			r.Notes = append(r.Notes, fmt.Sprintf("the arena belongs to user %s, who could have changed the figures", process.UserName(r.user)))
+		}
 		return r, nil
 	}
 	return nil, several(pid, newest)
@@ -58,13 +60,6 @@ func ofEnded(ctx context.Context, pid int, packPath string) (*Reader, error) {
 func (r *Reader) isOf(pid int) bool {
 	_, has, err := r.Account()
 	return has && err == nil && r.Owner.Target == pid && !r.Owner.Opened.After(time.Now())
-}
-
-// noteUser adds a note if the arena belongs to another user.
-func (r *Reader) noteUser() {
-	if int(r.user) != os.Geteuid() {
-		r.Notes = append(r.Notes, fmt.Sprintf("the arena belongs to user %s, who could have changed the figures", process.UserName(r.user)))
-	}
 }
 
 // several closes the arenas that were found, and returns an error that names their users.

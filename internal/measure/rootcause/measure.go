@@ -381,12 +381,7 @@ func planSlices(calls uint64, rates map[*subject]float64) (slice time.Duration) 
 // isEnough reports whether each subject has been seen as often as wanted, or not at all
 // for too long.
 func isEnough(group []*subject, calls uint64, since time.Duration) bool {
-	for _, one := range group {
-		if one.drawn < calls && (one.calls > 0 || since < inVain) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(group, func(one *subject) bool { return one.drawn < calls && (one.calls > 0 || since < inVain) })
 }
 
 // restAfter returns how long hooks that cost nanos must be off, if they may take
@@ -493,10 +488,6 @@ var (
 	noCaller      = classfile.MethodRef{Name: "a thread's entry"}
 	unknownCaller = classfile.MethodRef{Name: "unknown"}
 )
-
-func fixedCallers() map[uint32]classfile.MethodRef {
-	return map[uint32]classfile.MethodRef{arena.CallerEntry: noCaller, arena.CallerUnknown: unknownCaller}
-}
 
 // isMethod reports whether a caller is a method that somebody wrote.
 func isMethod(m classfile.MethodRef) bool {

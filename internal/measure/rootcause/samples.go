@@ -25,7 +25,7 @@ const (
 	unbounded = 24 * time.Hour
 	// cooled is the part of what made a method hot below which it is not hot any more.
 	cooled = 0.5
-	// fewSamples are not enough to tell what is hot: a program that runs now and then is
+	// fewSamples are not enough to find what is hot: a program that runs now and then is
 	// sampled up to longLook times as long.
 	fewSamples = 100
 	longLook   = 4
@@ -99,7 +99,7 @@ func (s *search) startLook() {
 	}
 }
 
-// firstLook samples until there is enough to tell what is hot, for a bounded time.
+// firstLook samples until there are enough to find what is hot, for a bounded time.
 func (s *search) firstLook(ctx context.Context) error {
 	for range longLook {
 		if err := s.pause(ctx, s.Sampling); err != nil {
@@ -310,7 +310,6 @@ func (t *tally) above(s *spot, path int) (methods []classfile.MethodRef, ok bool
 	return t.paths[path].Methods[at+1:], true
 }
 
-// weight returns the weight of a spot.
 func (t *tally) weight(s *spot) (sum float64) {
 	if !s.isOwner {
 		return t.self[s.top.method]
@@ -360,7 +359,7 @@ func (t *tally) feed(s *spot) {
 type owners struct {
 	weights map[classfile.MethodRef]map[classfile.MethodRef]float64 // by the method that ran; the empty method has what no own method called
 	whole   float64
-	other   float64 // besides, without a Java method on the stack
+	other   float64 // of samples without a Java method on the stack
 }
 
 // add takes in a look at the program.

@@ -24,7 +24,6 @@ type stacks struct {
 	shed      map[string]string // by class: why it is left alone
 }
 
-// An edge is a call of one method by another.
 type edge struct{ caller, callee classfile.MethodRef }
 
 // kinds are how often a method was seen compiled by itself, or inlined.

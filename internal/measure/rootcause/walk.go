@@ -29,6 +29,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/measure/hotspots"
 	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/session"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
 // Options say which JVM to search, and how.
@@ -145,7 +146,7 @@ const samplePeriod = 10 * time.Millisecond
 // Run searches a JVM. When the context ends, the result is what was found so far.
 func Run(ctx context.Context, options Options) (*Climb, error) {
 	s := &search{
-		Options: options, began: time.Now(), planner: newPlanner(options), callers: fixedCallers(), on: make(map[*subject]bool),
+		Options: options, began: time.Now(), planner: newPlanner(options), callers: map[uint32]classfile.MethodRef{arena.CallerEntry: noCaller, arena.CallerUnknown: unknownCaller}, on: make(map[*subject]bool),
 		indexes: make(map[classfile.MethodRef]int), lookup: overhead.CallerLookup,
 		owners: owners{weights: make(map[classfile.MethodRef]map[classfile.MethodRef]float64)},
 	}
@@ -221,7 +222,6 @@ func (s *search) explain(ctx context.Context, spots []*spot) error {
 	return s.climb(ctx, spots)
 }
 
-// open enters the JVM.
 func (s *search) open(ctx context.Context) (err error) {
 	s.enter(Entering)
 	s.session, err = session.Open(ctx, s.PID, s.Settings)

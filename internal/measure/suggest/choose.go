@@ -61,7 +61,7 @@ type chooser struct {
 // of what the others leave together. The same input gives the same choice.
 func choose(paths []hotspots.Path, candidates []*Candidate, limits Limits) []Choice {
 	c := &chooser{
-		paths: paths, limits: limits, whole: weightOf(paths), above: standing(paths, above), in: standing(paths, anywhere),
+		paths: paths, limits: limits, whole: weightOf(paths), above: standing(paths, above), in: standing(paths, func(p *hotspots.Path) []classfile.MethodRef { return unique(p.Methods) }),
 		taken: make(map[*Candidate]bool), covered: make([]bool, len(paths)), known: make([][]byte, len(paths)),
 	}
 	for _, one := range candidates {

@@ -237,7 +237,7 @@ func (p *Proposal) Set() *probeset.Set {
 // maxName is how long a probe's name may be.
 const maxName = 64
 
-// NameOf returns the name of a probe: the class without its package, and the method. It adds the name to those that are used.
+// NameOf returns the name of a probe: the class without its package, and the method. It adds the name to the used names.
 func NameOf(class, method string, used map[string]bool) string {
 	class = class[strings.LastIndexByte(class, '/')+1:]
 	if method == "<init>" {

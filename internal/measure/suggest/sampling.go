@@ -97,7 +97,7 @@ func (l *look) poll(ctx context.Context) error {
 	return err
 }
 
-// follow takes samples for a time, and waits for those that come late.
+// follow takes samples for a time, and waits for late ones.
 func (l *look) follow(ctx context.Context, long time.Duration, ended <-chan struct{}) error {
 	ticker := time.NewTicker(pollEvery)
 	defer ticker.Stop()
@@ -153,9 +153,7 @@ func (l *look) close(ctx context.Context) (err error) {
 // first.
 func above(p *hotspots.Path) []classfile.MethodRef { return unique(p.Methods[1:]) }
 
-// anywhere returns the methods of a path, each once, the innermost first.
-func anywhere(p *hotspots.Path) []classfile.MethodRef { return unique(p.Methods) }
-
+// unique returns methods, each once, in their order.
 func unique(methods []classfile.MethodRef) (found []classfile.MethodRef) {
 	for _, m := range methods {
 		if !slices.Contains(found, m) {
@@ -262,7 +260,7 @@ func (q *queue) add(s jfr.Sample) {
 		return slices.ContainsFunc(between, func(name string) bool { return callgraph.HasPrefix(name, prefixes) })
 	}
 	switch {
-	case s.State == blocked || isWaiting(s.State) && met(lockWaits):
+	case s.State == blocked || strings.Contains(s.State, "WAITING") && met(lockWaits):
 		w.Blocked++
 	case met(idleWaits):
 		return
@@ -277,8 +275,6 @@ func (q *queue) add(s jfr.Sample) {
 }
 
 const blocked = "STATE_BLOCKED"
-
-func isWaiting(state string) bool { return strings.Contains(state, "WAITING") }
 
 func (q *queue) of(m classfile.MethodRef) Waits {
 	w := q.waits[anyOverload(m)]

@@ -154,7 +154,6 @@ func (a *Assembler) ignore(id uint64) {
 	}
 }
 
-// forget removes a state.
 func (a *Assembler) forget(s *state) {
 	delete(a.states, s.id)
 	a.held -= s.size

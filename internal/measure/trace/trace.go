@@ -258,10 +258,7 @@ type Thread struct {
 
 // String returns the name of a thread, or its id where it has none.
 func (t Thread) String() string {
-	if t.Name != "" {
-		return t.Name
-	}
-	return fmt.Sprintf("thread %d", t.ID)
+	return cmp.Or(t.Name, fmt.Sprintf("thread %d", t.ID))
 }
 
 // NameThreads sets the names of threads.

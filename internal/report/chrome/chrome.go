@@ -4,6 +4,7 @@ package chrome
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -98,10 +99,7 @@ func (p *printer) head(t *trace.Trace) {
 		"producer": "sonde trace", "target": t.Target.Command, "jdk": t.Target.JDK, "began": p.origin.Format(time.RFC3339Nano), "methods": t.Methods,
 	})
 	p.text(`{"displayTimeUnit":"ms","otherData":` + about + `,"traceEvents":[`)
-	name := t.Target.Command
-	if name == "" {
-		name = "Java"
-	}
+	name := cmp.Or(t.Target.Command, "Java")
 	p.event(event{Name: "process_name", Phase: metadata, Process: p.process, Args: map[string]any{"name": name}})
 }
 

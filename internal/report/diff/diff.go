@@ -304,7 +304,7 @@ func (c *comparer) uncompared() []Uncompared {
 		}
 		var held float64
 		for _, r := range c.runs() {
-			held = math.Max(held, r.held(key))
+			held = math.Max(held, r.selfs[key]/math.Max(1, r.profile.Merged.Total.Nanos))
 		}
 		list = append(list, Uncompared{Method: c.names[key], Before: c.before.hook(key), After: c.after.hook(key), held: held})
 	}
@@ -498,11 +498,6 @@ func (s *run) hook(key string) Hook {
 	return Hook{State: Idle}
 }
 
-// held returns the self time of a method as a part of the roots' time.
-func (s *run) held(key string) float64 {
-	return s.selfs[key] / math.Max(1, s.profile.Merged.Total.Nanos)
-}
-
 // A part is a method in a calling context, including the time of folded callees.
 type part struct {
 	key      string
@@ -523,9 +518,6 @@ type part struct {
 // calls predicts.
 type spread struct{ calls, self, total float64 }
 
-func ofThreads(p *part) *spread { return &p.threads }
-func ofRuns(p *part) *spread    { return &p.runs }
-
 // errorOf returns the standard error of a sum, per call of the root, by the squared differences of n threads or runs.
 func (s *side) errorOf(squares float64, n int) float64 {
 	if n < 2 {
@@ -545,10 +537,10 @@ func (s *side) fold(isFolded func(string) bool) {
 	s.top.bound()
 	for _, r := range s.runs {
 		if len(s.runs) > 1 {
-			s.compare(r, r.profile.Merged, isFolded, ofRuns)
+			s.compare(r, r.profile.Merged, isFolded, func(p *part) *spread { return &p.runs })
 		}
 		for _, t := range r.profile.Threads {
-			s.compare(r, t.Top, isFolded, ofThreads)
+			s.compare(r, t.Top, isFolded, func(p *part) *spread { return &p.threads })
 		}
 	}
 }
@@ -616,7 +608,6 @@ func (s *run) fold(made *part, top *cct.Node, isFolded func(string) bool) {
 	walk(top, made, made)
 }
 
-// addSelf adds the self time of a node.
 func (p *part) addSelf(n *cct.Node) {
 	p.self = p.self.Plus(n.Self)
 	p.known = p.known || n.Known()

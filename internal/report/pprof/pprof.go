@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/google/pprof/profile"
+
 	"github.com/sonde-jvm/sonde/classfile"
 
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
@@ -161,7 +162,6 @@ func sourceFile(class string) string {
 	return outer + ".java"
 }
 
-// locationOf returns the location of a line of a method.
 func (b *builder) locationOf(method, line int) *profile.Location {
 	if line <= 0 {
 		return b.profile.Location[method]
@@ -302,7 +302,7 @@ func Read(data []byte) (*cct.Profile, error) {
 			n.Sampled, n.Split = n.Sampled || times[0] == bySamples, n.Split || times[0] == splitBySamples
 		}
 		n.Calls += uint64(max(0, s.Value[calls]))
-		n.Self = n.Self.Plus(exact(float64(s.Value[self])))
+		n.Self = n.Self.Plus(cct.Exactly(float64(s.Value[self])))
 		if n.Self.Nanos > 0 {
 			n.Timed = n.Calls
 		}
@@ -389,6 +389,3 @@ func addUp(n *cct.Node) {
 	}
 	slices.SortStableFunc(n.Children, func(a, b *cct.Node) int { return cmp.Compare(b.Total.Nanos, a.Total.Nanos) })
 }
-
-// exact returns a time without an error.
-func exact(nanos float64) cct.Time { return cct.Time{Nanos: nanos, Low: nanos, High: nanos} }

@@ -1,6 +1,8 @@
 package prometheus
 
 import (
+	"cmp"
+
 	"github.com/sonde-jvm/sonde/internal/measure/monitor"
 	"github.com/sonde-jvm/sonde/internal/spec/categories"
 )
@@ -65,10 +67,7 @@ func (c *convention) labelsOf(k *monitor.Key) []label {
 	var labels []label
 	operation := c.operation
 	for _, tag := range k.TagValues() {
-		name := c.labels[tag[0]]
-		if name == "" {
-			name = "tag_" + tag[0]
-		}
+		name := cmp.Or(c.labels[tag[0]], "tag_"+tag[0])
 		if tag[0] == "consumer" {
 			operation = "receive"
 		}

@@ -59,7 +59,6 @@ func write(w io.Writer, of Target, isUp bool, since *monitor.Interval) error {
 	return out.Flush()
 }
 
-// A label is a name with a value.
 type label struct{ Name, Value string }
 
 // labelsOf returns the labels that distinguish the series of a row.

@@ -135,7 +135,7 @@ func methodOf(m cct.Method) string {
 	return format.Printable(m.String())
 }
 
-// first returns at most so many rows, and how many there are besides; all if most is 0.
+// first returns the first rows, at most this many, and the number of the others; all if most is 0.
 func first[T any](rows []T, most int) (shown []T, hidden int) {
 	if most <= 0 || len(rows) <= most {
 		return rows, 0
@@ -231,10 +231,7 @@ func topText(m cct.Method, width int) string {
 }
 
 func threadName(t hotspots.Thread) string {
-	name := t.Name
-	if name == "" {
-		name = "#" + strconv.FormatInt(t.JavaID, 10)
-	}
+	name := cmp.Or(t.Name, "#"+strconv.FormatInt(t.JavaID, 10))
 	if t.Group != jfr.ProgramThread {
 		name += " (" + format.Count(t.Count, "thread", "threads") + ")"
 	}
@@ -361,10 +358,7 @@ func barText(from, part float64, width int) string {
 // HotHead describes a result in lines of a width: what was sampled, by what, and what kinds of
 // code ran.
 func HotHead(r *hotspots.Result, width int) []string {
-	what := r.Recording
-	if what == "" {
-		what = fmt.Sprintf("process %d", r.Target.PID)
-	}
+	what := cmp.Or(r.Recording, fmt.Sprintf("process %d", r.Target.PID))
 	if r.Target.Command != "" {
 		what += " (" + r.Target.Command + ")"
 	}
@@ -420,7 +414,7 @@ func HotCode(t *hotspots.Table) string {
 	return strings.Join(parts, ", ")
 }
 
-// WriteHot writes a view of a result, with at most so many rows.
+// WriteHot writes a view of a result, with at most this many rows.
 func WriteHot(w io.Writer, r *hotspots.Result, v HotView, most, width int) error {
 	p := &printer{bufio.NewWriter(w), width}
 	titles, rows, hidden := v.Rows(r, most, width)

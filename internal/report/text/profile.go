@@ -63,7 +63,7 @@ func (r *profileReport) header() {
 	}
 	r.say("%s%s: %s", format.Duration(p.Took), when, rootCalls(p))
 	timing := Timing(p)
-	if p.Timing == cct.Sampled || p.Timing == cct.Auto || hasEstimates(p.Merged) {
+	if p.Timing == cct.Sampled || p.Timing == cct.Auto || hasNode(p.Merged, func(n *cct.Node) bool { return n.Estimated() || n.Sampled }) {
 		timing += "; ~ marks estimates, whose ± is a 95 % confidence interval"
 	}
 	r.say("%s", timing)
@@ -190,15 +190,6 @@ func waitText(n *cct.Node) string {
 		return ""
 	}
 	return fmt.Sprintf("%s %s", shareText(sum, n.Total.Nanos), n.Waits[0].For)
-}
-
-// hasStacks reports whether sampled stacks show parts of the tree.
-func (r *profileReport) hasStacks() bool {
-	return hasNode(r.profile.Merged, func(n *cct.Node) bool { return n.Sampled })
-}
-
-func hasEstimates(top *cct.Node) bool {
-	return hasNode(top, func(n *cct.Node) bool { return n.Estimated() || n.Sampled })
 }
 
 func hasNode(top *cct.Node, is func(*cct.Node) bool) bool {
@@ -345,7 +336,7 @@ func (o *omitted) add(more omitted) {
 func (r *profileReport) leftOut(left omitted, one, many string, whole float64) {
 	if left.lines > 0 {
 		sampled := ""
-		if r.hasStacks() {
+		if hasNode(r.profile.Merged, func(n *cct.Node) bool { return n.Sampled }) {
 			sampled = fmt.Sprintf(", or %g %% by sampled stacks", leastSampled*100)
 		}
 		r.line("… and %s below %g %%%s: %s (%s) and %s together", format.Count(left.lines, one, many), leastShare*100, sampled,

@@ -87,14 +87,11 @@ func (t *table) lines() []string {
 	return lines
 }
 
-// lastColumn returns where the last column begins.
-func (t *table) lastColumn() int { return format.SpaceBefore(t.columns, t.rows) }
-
 // narrow drops expendable columns in the order given until the last column has the
 // room it needs in a terminal of a width, and returns where the last column begins.
 func (t *table) narrow(width, room int, expendable ...string) int {
 	t.columns, t.rows = format.FitTableTo(t.columns, t.rows, expendable, width, room)
-	return t.lastColumn()
+	return format.SpaceBefore(t.columns, t.rows)
 }
 
 // dropIfAll removes a column in which every cell has the same given text.
@@ -105,7 +102,6 @@ func (t *table) dropIfAll(title, text string) {
 	}
 }
 
-// setLast sets the last cell of a row.
 func (t *table) setLast(row int, text string) { t.rows[row][len(t.columns)-1] = text }
 
 // setTree sets the last cell of a row to a name with the branches that lead to it.

@@ -87,7 +87,6 @@ func (d *drawing) line() *line { return &line{colours: d.Colours} }
 
 func (d *drawing) write(l *line) { _, _ = fmt.Fprintln(d.out, l) }
 
-// styled writes a line in one style.
 func (d *drawing) styled(s style, text string) {
 	l := d.line()
 	l.add(s, text)

@@ -195,7 +195,6 @@ func (p *parser) instanceOf(l Node) Node {
 	return &InstanceOf{l.Place().To(named), l, class, named}
 }
 
-// class parses the name of a class.
 func (p *parser) class() (class string, named Span) {
 	at := p.tok.Span
 	for {
@@ -345,7 +344,6 @@ func (p *parser) element() Step {
 	return s
 }
 
-// literal parses a constant.
 func (p *parser) literal() *Literal {
 	n := &Literal{Span: p.tok.Span}
 	switch {
@@ -459,7 +457,6 @@ func (l *lexer) fail(at Span, detail, remedy string) {
 	panic(NewError(Syntax, l.text, at, detail, remedy))
 }
 
-// next returns the next token.
 func (l *lexer) next() token {
 	for l.at < len(l.text) && strings.IndexByte(" \t\r\n", l.text[l.at]) >= 0 {
 		l.at++

@@ -32,7 +32,6 @@ type shown struct {
 	}
 }
 
-// A shownMethod is a method of a class.
 type shownMethod struct {
 	classfile.MethodRef
 	member      *classfile.Member

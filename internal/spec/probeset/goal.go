@@ -230,7 +230,6 @@ func goalTitle(g *Goal) string {
 	return title("goal", g.Method.String())
 }
 
-// goals checks the goals.
 func (c *checker) goals() {
 	if n := len(c.set.Goals); n > MaxGoals {
 		c.report("set.goals", "", fmt.Sprintf("there are %d goals, at most %d are allowed", n, MaxGoals), "combine some: a pattern can stand for several methods")
@@ -301,7 +300,7 @@ func (s *Set) measureGoals() {
 	}
 }
 
-// stated returns the probes that a file states, without those that measure goals.
+// stated returns the probes that a file states, without probes that measure goals.
 func (s *Set) stated() []Probe {
 	return slices.DeleteFunc(slices.Clone(s.Probes), func(p Probe) bool { return p.Goal })
 }

@@ -74,7 +74,6 @@ func failure(problems []Problem) error {
 // MaxBytes is the maximum length of the text of a set.
 const MaxBytes = 1 << 20
 
-// document parses the text as YAML and returns its one node, or nil where it is empty.
 func document(text []byte, file string) (*yaml.Node, *Problem) {
 	if len(text) > MaxBytes {
 		return nil, &Problem{File: file, Detail: fmt.Sprintf("the file is longer than %d bytes", MaxBytes), Remedy: "use patterns instead of single methods"}

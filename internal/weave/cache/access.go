@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"os/user"
 	"slices"
 	"strconv"
@@ -130,11 +129,6 @@ func (s Sharing) fileMode() fs.FileMode { return [...]fs.FileMode{0o600, 0o640, 
 type trust struct {
 	self   uint32
 	others []uint32
-}
-
-func newTrust(others []uint32) trust {
-	// Root can change every file anyway.
-	return trust{uint32(os.Geteuid()), append([]uint32{0}, others...)}
 }
 
 // refuses returns why a file cannot be trusted, or "" where it can.

@@ -71,7 +71,8 @@ func OpenDisk(o Options) (_ *Disk, err error) {
 	if o.Bound == 0 {
 		o.Bound = DefaultBound
 	}
-	d := &Disk{dir: o.Dir, bound: o.Bound, sharing: o.Sharing, trust: newTrust(o.Trust), now: time.Now}
+	// Root is trusted: it can change every file anyway.
+	d := &Disk{dir: o.Dir, bound: o.Bound, sharing: o.Sharing, trust: trust{uint32(os.Geteuid()), append([]uint32{0}, o.Trust...)}, now: time.Now}
 	if err = d.openRoot(o.Existing); err == nil {
 		err = d.prepare(o.Existing)
 		if errors.Is(err, ErrReadOnly) || errors.Is(err, ErrDenied) {
@@ -143,7 +144,7 @@ func (d *Disk) prepare(existing bool) error {
 	if err != nil {
 		return d.explain("opening "+sizeFile, err)
 	}
-	d.ledger = newLedger(size)
+	d.ledger = &ledger{size, make(chan struct{}, 1)}
 	if isNew {
 		if err := d.initLedger(); err != nil {
 			return err

@@ -240,8 +240,6 @@ type ledger struct {
 	mine chan struct{} // excludes goroutines of this process; the file lock excludes other processes
 }
 
-func newLedger(file *os.File) *ledger { return &ledger{file, make(chan struct{}, 1)} }
-
 // lockTimeout is how long the lock is waited for. It is held for microseconds, unless a
 // disk hangs or a process is stopped.
 const lockTimeout = 250 * time.Millisecond

@@ -49,7 +49,6 @@ const (
 	flagOffsets
 )
 
-// encode returns the file of an entry.
 func encode(key Key, e *Entry) ([]byte, error) {
 	file := e.AppendDescription(make([]byte, headerSize, headerSize+len(e.Woven)+256+64*len(e.Methods)))
 	description := len(file) - headerSize

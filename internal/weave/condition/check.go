@@ -62,7 +62,6 @@ import (
 	"fmt"
 	"slices"
 	"sort"
-	"strings"
 
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/classfile/descriptor"
@@ -94,10 +93,8 @@ func (c *Class) isInterface() bool { return c.File.Access.Has(classfile.AccInter
 
 // sharesPackage reports whether two classes are in one run-time package.
 func (c *Class) sharesPackage(other *Class) bool {
-	return c.Loader == other.Loader && packageOf(c.Name()) == packageOf(other.Name())
+	return c.Loader == other.Loader && descriptor.PackageOf(c.Name()) == descriptor.PackageOf(other.Name())
 }
-
-func packageOf(class string) string { return class[:max(0, strings.LastIndexByte(class, '/'))] }
 
 // Scope is the method and the moment of a condition, and what is known about classes there.
 type Scope struct {
@@ -430,7 +427,7 @@ func (k *checker) instance(n *expr.InstanceOf) cond {
 func (k *checker) class(written string, at expr.Span) string {
 	name := descriptor.InternalName(written)
 	c := k.look(name)
-	if c == nil && packageOf(name) == "" {
+	if c == nil && descriptor.PackageOf(name) == "" {
 		name = "java/lang/" + name
 		c = k.look(name)
 	}

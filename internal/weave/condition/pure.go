@@ -140,7 +140,6 @@ func (k *checker) rely(m classfile.MethodRef) {
 	}
 }
 
-// prove proves one body.
 func (p *prover) prove(m *member) {
 	full := m.id()
 	switch {

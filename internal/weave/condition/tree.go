@@ -66,7 +66,6 @@ func (v *value) reads(root valueKind) bool {
 	return v != nil && (v.kind == root || v.base.reads(root))
 }
 
-// cond is a typed condition.
 type cond interface{ reads(root valueKind) bool }
 
 type (

@@ -23,10 +23,6 @@ type cacheUse struct {
 	woven, found, missed atomic.Int64
 }
 
-func (u *cacheUse) init(c *cache.Cache, templates [][]byte) {
-	u.cache, u.recipe = c, cache.NewRecipe(cache.Engine(), templates...)
-}
-
 // Weavings counts where woven classes came from. A class counts each time it is
 // requested, also if none of its methods could be woven.
 type Weavings struct {

@@ -1,6 +1,7 @@
 package instrument
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -9,7 +10,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/weave"
 )
 
-const switchesThreads = "it starts and switches virtual threads: a hook in it could not tell on which thread it runs"
+const switchesThreads = "it starts and switches virtual threads: a hook in it would not know on which thread it runs"
 
 // exempt lists classes that must never get hooks, by internal name; a name that ends in
 // / or * stands for all names with that prefix.
@@ -61,12 +62,7 @@ var reflective = map[string]struct {
 }
 
 // ReflectiveClasses returns the classes that Request.Reflection puts hooks into.
-func ReflectiveClasses() (names []string) {
-	for name := range reflective {
-		names = append(names, name)
-	}
-	return names
-}
+func ReflectiveClasses() []string { return slices.Collect(maps.Keys(reflective)) }
 
 // reflectionTemplate returns the template that reports what a reflective method is about
 // to call; nil for other methods. A call that is reported twice is counted once.

@@ -83,10 +83,6 @@ type classTargets struct {
 	reflects, handsOff bool
 }
 
-func (t *targets) init() {
-	t.classes, t.natives = make(map[string]*classTargets), make(map[uint32]int)
-}
-
 // class returns the targets of a class, which may be modified. The lock is held.
 func (t *targets) class(name string) *classTargets {
 	c := t.classes[name]

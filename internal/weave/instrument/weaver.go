@@ -58,15 +58,18 @@ type templates struct {
 
 // NewWeaver returns a Weaver without targets.
 func NewWeaver(settings Settings) (*Weaver, error) {
-	w := &Weaver{settings: settings}
+	w := &Weaver{settings: settings, targets: targets{classes: make(map[string]*classTargets), natives: make(map[uint32]int)}}
 	w.ids.init()
-	w.targets.init()
 	w.templates.isBeside = settings.Beside
 	if err := w.templates.compile(); err != nil {
 		return nil, err
 	}
-	w.benches.New = func() any { return w.newBench() }
-	w.cache.init(settings.Cache, w.templates.sources)
+	w.benches.New = func() any {
+		b := &bench{weaver: weave.NewWeaver(), site: w.templates.site}
+		b.weaver.Identify = w.ids.of
+		return b
+	}
+	w.cache.cache, w.cache.recipe = settings.Cache, cache.NewRecipe(cache.Engine(), w.templates.sources...)
 	return w, nil
 }
 
@@ -198,7 +201,7 @@ func CompareLeft(a, b LeftAlone) int {
 // Outcome is the result of weaving one class.
 type Outcome struct {
 	Bytes     []byte               // nil where no method was woven
-	Methods   []Method             // those that were selected, in the order of the class
+	Methods   []Method             // the selected methods, in the order of the class
 	SpotsLeft map[uint32]LeftAlone // spots without a hook, by id
 	entry     *cache.Entry         // as kept in the cache; nil where there is none, unless cacheUse.alwaysEntry
 }
@@ -273,12 +276,6 @@ type bench struct {
 	site   *weave.SiteTemplate
 	spec   []byte
 	alarm  *time.Timer // fires where the cache is slow; nil until the cache is first read
-}
-
-func (w *Weaver) newBench() *bench {
-	b := &bench{weaver: weave.NewWeaver(), site: w.templates.site}
-	b.weaver.Identify = w.ids.of
-	return b
 }
 
 // weave weaves the class that the weaver has read, by its plan. The result's list of

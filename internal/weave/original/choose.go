@@ -226,12 +226,7 @@ func (c *comparison) translateParameters(attribute classfile.Attribute) ([]byte,
 
 // hasParameters reports whether any method has MethodParameters.
 func hasParameters(c *classfile.Class) bool {
-	for i := range c.Methods {
-		if c.Find(c.Methods[i].Attributes, classfile.KindMethodParameters) != nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.Methods, func(m classfile.Member) bool { return c.Find(m.Attributes, classfile.KindMethodParameters) != nil })
 }
 
 // mayLoseParameters reports whether the JVM may have dropped MethodParameters of a class. A
@@ -241,12 +236,10 @@ func mayLoseParameters(c *classfile.Class) bool {
 }
 
 func anyMethodTakesParameters(c *classfile.Class) bool {
-	for i := range c.Methods {
-		if _, descriptor, err := c.MemberName(&c.Methods[i]); err == nil && !bytes.HasPrefix(descriptor, []byte("()")) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.Methods, func(m classfile.Member) bool {
+		_, descriptor, err := c.MemberName(&m)
+		return err == nil && !bytes.HasPrefix(descriptor, []byte("()"))
+	})
 }
 
 func poolHolds(c *classfile.Class, text string) bool {

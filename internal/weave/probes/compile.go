@@ -246,7 +246,6 @@ func (p *Plan) settle() (removed []*Spot) {
 	return removed
 }
 
-// remove removes the spots of a method.
 func (p *Plan) remove(m universe.Method) (removed []*Spot) {
 	for name, s := range p.Spots {
 		if s.MethodRef == m.MethodRef {
@@ -296,7 +295,6 @@ func (m *match) namers() (all []*namer) {
 	return all
 }
 
-// add adds the spots of a method and returns them.
 func (p *Plan) add(m match) (made []*Spot) {
 	if m.Member.Access.Has(classfile.AccNative) {
 		for _, probe := range m.probes {

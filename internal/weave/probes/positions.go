@@ -180,7 +180,6 @@ func (p *Positions) learners() (all []*pattern.Pattern) {
 	return all
 }
 
-// used returns the positions that are in use.
 func (p *Positions) used() (all uint32) {
 	for _, r := range p.runs {
 		all |= bits(r.first, len(r.elements))

@@ -75,7 +75,6 @@ type capture struct {
 	code  int // number in the template
 }
 
-// A tagRequest is a tag with its number.
 type tagRequest struct {
 	probeset.Tag
 	namer

@@ -106,7 +106,7 @@ func (p *Plan) leaveByRule(class *universe.Class, why error) {
 const manyAnchors = 1000
 
 // Warnings returns warnings for the user about the effects of rules, and about sequences
-// that name so many methods that they slow the program down.
+// that name too many methods, which slows the program down.
 func (p *Plan) Warnings() []string {
 	texts := p.Gaps()
 	if anchors := p.anchors(); anchors > manyAnchors {

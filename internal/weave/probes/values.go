@@ -30,7 +30,7 @@ const (
 	mostAbove = 4
 )
 
-// The ranks of values: the first tell most about a call.
+// The ranks of values: the first say most about a call.
 const (
 	rankEnum = iota
 	rankClass
@@ -49,7 +49,7 @@ type candidate struct {
 }
 
 // Values returns what can be read of the arguments of a method: numbers, texts, enums and booleans, sizes, and such
-// fields and pure getters of objects. Those that tell most come first. What sounds like a secret is left out.
+// fields and pure getters of objects. The most informative ones come first. What sounds like a secret is left out.
 func (p *Plan) Values(m universe.Method) (values []Value) {
 	parsed, err := descriptor.ParseMethod(m.Descriptor)
 	if err != nil {

@@ -17,7 +17,7 @@ func (a *Arena) MakeQuota(number uint16) error {
 	})
 }
 
-// SetQuota sets how many calls a quota has, including those that were taken.
+// SetQuota sets how many calls a quota has, including calls that were taken.
 func (a *Arena) SetQuota(number uint16, most uint64) {
 	_ = a.quota(number, func(m memory, at uint64) { m.put64(at+quotaMost, min(most, math.MaxInt64)) })
 }

@@ -250,7 +250,7 @@ func (r *Record) value(data []byte, flags uint32) bool {
 // TraceValue is the index of the trace of others that a transaction belongs to.
 const TraceValue = layoutValueTrace
 
-// SpanValue is the index of the trace and the span that a call has told the program that it calls.
+// SpanValue is the index of the trace and the span that a call has sent to the program that it calls.
 const SpanValue = layoutValueSpan
 
 // WatchValues is the number of values that a template captures at the entry, and also at the exit.

@@ -100,8 +100,8 @@ func converse(conn net.Conn, r *lineReader, hello Hello, s Settings, first []byt
 	p := &Peer{hello: hello, settings: s, conn: conn, out: make(chan []byte, outgoing), done: make(chan struct{})}
 	p.ctx, p.end = context.WithCancelCause(context.Background())
 	p.requests.open = map[uint32]*answer{}
-	p.weaves.init(s.Workers)
-	p.notices.init()
+	p.weaves.workers, p.weaves.open = make(chan struct{}, s.Workers), map[uint32]bool{}
+	p.notices.queue = make(chan string, maxNotices)
 	p.out <- first
 	r.silence = s.Silence
 	context.AfterFunc(p.ctx, func() {

@@ -31,11 +31,6 @@ type weaves struct {
 	bytes int
 }
 
-func (w *weaves) init(workers int) {
-	w.workers = make(chan struct{}, workers)
-	w.open = map[uint32]bool{}
-}
-
 // add registers a request and reports whether there is room for it.
 func (w *weaves) add(f frame) (room bool, err error) {
 	w.mu.Lock()
@@ -124,8 +119,6 @@ const (
 	maxNotices = 256
 	maxNotice  = 4 << 10 // bytes of a message; longer ones are cut
 )
-
-func (n *notices) init() { n.queue = make(chan string, maxNotices) }
 
 // cut limits the length of a text for the user.
 func cut(text string) string {
