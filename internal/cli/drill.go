@@ -198,14 +198,15 @@ type drillRun struct {
 
 // A hookLoad is what hooks cost the program.
 type hookLoad struct {
-	period       uint32            // of how many calls one is traced
-	shares       overhead.Shares   // parts of the program's time that hooks took
-	budgetAt     cost.Reading      // the last look at the budget
-	counted      uint64            // calls of hooks until then
-	written      uint64            // calls that hooks have written into rings since then
-	callsBefore  map[uint32]uint64 // of each hook, when collecting began
-	missed       int               // transactions that were lost until then
-	isDescending bool              // callees have got hooks, and are compared for the first time
+	period       uint32             // of how many calls one is traced
+	shares       overhead.Shares    // parts of the program's time that hooks took
+	budgetAt     cost.Reading       // the last look at the budget
+	counted      uint64             // calls of hooks until then
+	written      uint64             // calls that hooks have written into rings since then
+	callsBefore  map[uint32]uint64  // of each hook, when collecting began
+	tooOften     map[string]float64 // methods without hooks because they have too many calls: how many in each call of the roots
+	missed       int                // transactions that were lost until then
+	isDescending bool               // callees have got hooks, and are compared for the first time
 }
 
 func (c *drillCommand) run(ctx context.Context) error {
@@ -214,6 +215,7 @@ func (c *drillCommand) run(ctx context.Context) error {
 		drillCommand: c, liveSession: liveSession{target: &c.targetFlags, screen: newScreen(c.streams), isTraced: true},
 		descent:        newDescent(nil, c.slowerThan),
 		comparedValues: comparedValues{values: map[string]string{}},
+		hookLoad:       hookLoad{tooOften: map[string]float64{}},
 	}
 	if len(c.patterns) == 0 {
 		if err := r.findEntries(ctx); err != nil {
@@ -676,6 +678,13 @@ func (r *drillRun) leaveFrequent(ctx context.Context, least uint64) bool {
 		r.frequent[m] = true
 	}
 	r.applied.Exclude(tooMany)
+	var ofRoots uint64
+	for _, root := range roots {
+		ofRoots += calls[root]
+	}
+	for _, m := range tooMany {
+		r.tooOften[m.QualifiedName()] = float64(calls[m]) / float64(ofRoots)
+	}
 	r.focus = slices.DeleteFunc(r.focus, func(m classfile.MethodRef) bool { return r.frequent[m] })
 	if _, _, err := r.applied.Narrow(ctx, r.applied.set, tracedName, r.applied.MethodsOf(r.path), r.focus, 1); err != nil {
 		r.remark(format.OneLine(err))
@@ -692,6 +701,7 @@ func (r *drillRun) result(took time.Duration) *drill.Result {
 	d := &drill.Result{
 		Target: r.about, Command: commandLine("drill", r.patterns), Methods: r.methods(),
 		Goal: r.slowerThan, Began: r.start, Took: took, Path: r.levels, Cause: r.cause, Steps: r.steps, SampledBy: r.sampled, HookShare: r.shares.Largest(), Budget: r.part,
+		Frequent: r.tooOften,
 	}
 	if r.tracing != nil {
 		d.Budget, d.Recorded = 0, r.tracing.describe()

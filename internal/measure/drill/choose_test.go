@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
 	"github.com/sonde-jvm/sonde/internal/measure/trace"
 )
 
@@ -178,6 +179,20 @@ func TestManyCalls(t *testing.T) {
 	r := Result{Path: tree.Levels(choice), Slow: Calls{Calls: 1}, Normal: Calls{Calls: 1}}
 	if want := "a.Shop.handle calls a.Shop.load 100 times in a slow call, 1 times in a normal one"; !slices.Contains(r.Summary(), want) {
 		t.Errorf("got %q, want %q", r.Summary(), want)
+	}
+}
+
+// TestUncountedCalls: a method that has too many calls for a hook is named with its number of calls, if samples show that it takes the time.
+func TestUncountedCalls(t *testing.T) {
+	tree := treeOf(transaction(call(web, 101*ms)), transaction(call(web, ms)))
+	choice := tree.Choose(nil, func(*Node) bool { return true }, false)
+	r := Result{Path: tree.Levels(choice), Slow: Calls{Calls: 1}, Normal: Calls{Calls: 1}, Frequent: map[string]float64{"a.Shop.load": 1234.5}}
+	const want = "a.Shop.handle calls a.Shop.load about 1234 times for each call of a.Shop.handle, too often for a hook within the budget"
+	for through, is := range map[string]bool{"a.Shop.load": true, "a.Shop.other": false} {
+		r.Cause = tree.Explain(choice, []State{{Wait: jfr.Running, Samples: 9, Through: through, In: "b.C.d"}}, 0)
+		if got := r.Summary(); slices.Contains(got, want) != is {
+			t.Errorf("through %s: got %q; contains %q: want %t", through, got, want, is)
+		}
 	}
 }
 

@@ -14,30 +14,32 @@ import (
 
 // A Result is what a search has found.
 type Result struct {
-	Target      cct.Target        `json:"target"`
-	Command     string            `json:"command"`
-	Methods     []string          `json:"methods"` // patterns
-	Goal        time.Duration     `json:"goalNanos"`
-	Began       time.Time         `json:"began"`
-	Took        time.Duration     `json:"tookNanos"`
-	Ended       string            `json:"ended"` // cause, healthy, duration, budget, interrupted, undone, exited, lost
-	Slow        Calls             `json:"slow"`
-	Normal      Calls             `json:"normal"`
-	Path        []Level           `json:"path"` // from the method to the cause
-	Cause       *Cause            `json:"cause,omitempty"`
-	When        *Rule             `json:"slowWhen,omitempty"`
-	Values      []string          `json:"values"` // that were compared
-	Steps       []Step            `json:"steps"`
-	SampledBy   string            `json:"sampledBy,omitempty"`
-	Unhooked    *Unhooked         `json:"withoutHooks,omitempty"`  // set if there were no hooks
-	Recorded    *RecordedBy       `json:"methodTracing,omitempty"` // set if the JVM's flight recorder has traced calls, in place of hooks
-	Period      uint32            `json:"period,omitempty"`        // of how many calls one was traced
-	HookShare   float64           `json:"hookShare,omitempty"`     // largest part of the program's processor time that hooks took, estimated
-	Budget      float64           `json:"budget,omitempty"`        // likewise, the part that they may take
-	Removed     bool              `json:"removed"`                 // all hooks are
-	Disturbed   string            `json:"disturbed,omitempty"`
-	Disturbance *cost.Disturbance `json:"disturbance,omitempty"`
-	Notes       []string          `json:"notes,omitempty"`
+	Target    cct.Target    `json:"target"`
+	Command   string        `json:"command"`
+	Methods   []string      `json:"methods"` // patterns
+	Goal      time.Duration `json:"goalNanos"`
+	Began     time.Time     `json:"began"`
+	Took      time.Duration `json:"tookNanos"`
+	Ended     string        `json:"ended"` // cause, healthy, duration, budget, interrupted, undone, exited, lost
+	Slow      Calls         `json:"slow"`
+	Normal    Calls         `json:"normal"`
+	Path      []Level       `json:"path"` // from the method to the cause
+	Cause     *Cause        `json:"cause,omitempty"`
+	When      *Rule         `json:"slowWhen,omitempty"`
+	Values    []string      `json:"values"` // that were compared
+	Steps     []Step        `json:"steps"`
+	SampledBy string        `json:"sampledBy,omitempty"`
+	Unhooked  *Unhooked     `json:"withoutHooks,omitempty"`  // set if there were no hooks
+	Recorded  *RecordedBy   `json:"methodTracing,omitempty"` // set if the JVM's flight recorder has traced calls, in place of hooks
+	Period    uint32        `json:"period,omitempty"`        // of how many calls one was traced
+	// Frequent has methods that have no hooks because they have too many calls: how many in each call of the first method, on average.
+	Frequent    map[string]float64 `json:"-"`
+	HookShare   float64            `json:"hookShare,omitempty"` // largest part of the program's processor time that hooks took, estimated
+	Budget      float64            `json:"budget,omitempty"`    // likewise, the part that they may take
+	Removed     bool               `json:"removed"`             // all hooks are
+	Disturbed   string             `json:"disturbed,omitempty"`
+	Disturbance *cost.Disturbance  `json:"disturbance,omitempty"`
+	Notes       []string           `json:"notes,omitempty"`
 }
 
 // Unhooked describes a search by samples alone: where the time below the method goes. Slow and normal calls
@@ -369,11 +371,27 @@ func (r *Result) findings() (lines []string) {
 			text += ", for " + format.Duration(r.Recorded.Threshold) + " or longer"
 		}
 		lines = append(lines, text)
+	} else if text := r.uncounted(); text != "" {
+		lines = append(lines, text)
 	}
 	if r.When != nil {
 		lines = append(lines, r.When.String())
 	}
 	return lines
+}
+
+// uncounted says how often the last method calls the method that takes its time, if that has no hook because it is called too often;
+// "" otherwise.
+func (r *Result) uncounted() string {
+	if r.Cause == nil || r.Cause.Kind != Computes || len(r.Path) == 0 {
+		return ""
+	}
+	s := r.Cause.state()
+	if s == nil || r.Frequent[s.Through] == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s.%s calls %s about %.0f times for each call of %s, too often for a hook within the budget",
+		r.Cause.Class, r.Cause.Method, s.Through, r.Frequent[s.Through], r.Path[0].Name())
 }
 
 // sampledSummary returns the result of a search without hooks.

@@ -27,7 +27,7 @@ public final class Main {
 
     public static void main(String[] args) throws Exception {
         String problem = args[0];
-        Database database = new Database(problem.equals("pool") ? 1 : 20, problem.equals("n+1") ? 3000 : 4);
+        Database database = new Database(problem.equals("pool") ? 1 : 20, problem.equals("n+1") ? 6000 : 4);
         InvoiceNumbers numbers = new InvoiceNumbers();
         OrderService service = new OrderService(
             new Customers(new OrderDao(database), new LineDao(database)),
