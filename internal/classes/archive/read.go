@@ -114,7 +114,7 @@ func Find(name, entry string) (found Entry, err error) {
 	case Image:
 		found, err = findInImage(name, entry)
 	default:
-		return Entry{}, fmt.Errorf("%s: has no entries: only jars and JDK run-time images are written with !", name)
+		return Entry{}, fmt.Errorf("%s: has no entries: ! is only for jars and JDK run-time images", name)
 	}
 	if err == nil {
 		err = fmt.Errorf("%s has no entry %s: %w", name, entry, fs.ErrNotExist)
