@@ -194,7 +194,7 @@ func (d *descent) hasSlow() bool {
 	return false
 }
 
-// keepLevels keeps the figures of a path. Callees beside it had hooks only when it was chosen.
+// keepLevels keeps the figures of a path. The other callees of a method had hooks only when it was chosen.
 func (d *descent) keepLevels(choice drill.Choice) {
 	levels := d.tree.Levels(choice)
 	for i := range levels {

@@ -668,9 +668,10 @@ func (r *drillRun) leaveFrequent(ctx context.Context, least uint64) bool {
 	for _, root := range roots { // other hooks count calls only below those that are traced
 		calls[root] = max(1, calls[root]/uint64(max(r.period, 1)))
 	}
-	tooMany := slices.DeleteFunc(drill.Frequent(calls, roots, drill.TooManyCalls), func(m classfile.MethodRef) bool { return slices.Contains(r.applied.MethodsOf(r.path), m) })
+	each := drill.PerCall(calls, roots)
+	tooMany := slices.DeleteFunc(drill.Frequent(each, drill.TooManyCalls), func(m classfile.MethodRef) bool { return slices.Contains(r.applied.MethodsOf(r.path), m) })
 	isNew := func(m classfile.MethodRef) bool { return slices.Contains(r.focus, m) || slices.Contains(tooMany, m) }
-	many := slices.DeleteFunc(drill.Frequent(calls, roots, drill.ManyCalls), func(m classfile.MethodRef) bool { return !isNew(m) })
+	many := slices.DeleteFunc(drill.Frequent(each, drill.ManyCalls), func(m classfile.MethodRef) bool { return !isNew(m) })
 	if len(many) == 0 {
 		return false
 	}
@@ -678,12 +679,8 @@ func (r *drillRun) leaveFrequent(ctx context.Context, least uint64) bool {
 		r.frequent[m] = true
 	}
 	r.applied.Exclude(tooMany)
-	var ofRoots uint64
-	for _, root := range roots {
-		ofRoots += calls[root]
-	}
 	for _, m := range tooMany {
-		r.tooOften[m.QualifiedName()] = float64(calls[m]) / float64(ofRoots)
+		r.tooOften[m.QualifiedName()] = each[m]
 	}
 	r.focus = slices.DeleteFunc(r.focus, func(m classfile.MethodRef) bool { return r.frequent[m] })
 	if _, _, err := r.applied.Narrow(ctx, r.applied.set, tracedName, r.applied.MethodsOf(r.path), r.focus, 1); err != nil {

@@ -315,14 +315,25 @@ const (
 	TooManyCalls = 1000
 )
 
-// Frequent returns the methods that are called at least some times in a call of a root, by the calls of all methods since a moment.
-func Frequent(calls map[classfile.MethodRef]uint64, roots []classfile.MethodRef, least uint64) (found []classfile.MethodRef) {
-	ofRoots := uint64(0)
+// PerCall returns how often other methods are called in a call of a root, on average, by the calls of all methods since a moment; none
+// without calls of a root.
+func PerCall(calls map[classfile.MethodRef]uint64, roots []classfile.MethodRef) map[classfile.MethodRef]float64 {
+	ofRoots, each := uint64(0), make(map[classfile.MethodRef]float64)
 	for _, root := range roots {
 		ofRoots += calls[root]
 	}
 	for m, n := range calls {
-		if ofRoots > 0 && n >= least*ofRoots && !slices.Contains(roots, m) {
+		if ofRoots > 0 && !slices.Contains(roots, m) {
+			each[m] = float64(n) / float64(ofRoots)
+		}
+	}
+	return each
+}
+
+// Frequent returns the methods that are called at least some times in a call of a root.
+func Frequent(each map[classfile.MethodRef]float64, least float64) (found []classfile.MethodRef) {
+	for m, n := range each {
+		if n >= least {
 			found = append(found, m)
 		}
 	}

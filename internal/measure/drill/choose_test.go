@@ -255,10 +255,10 @@ func TestFrequent(t *testing.T) {
 		return classfile.MethodRef{Class: "a/Shop", Name: name, Descriptor: "()V"}
 	}
 	calls := map[classfile.MethodRef]uint64{method("handle"): 10, method("load"): 199, method("query"): 200, method("other"): 10_000}
-	if got, want := Frequent(calls, []classfile.MethodRef{method("handle")}, ManyCalls), []classfile.MethodRef{method("other"), method("query")}; !slices.Equal(got, want) {
+	if got, want := Frequent(PerCall(calls, []classfile.MethodRef{method("handle")}), ManyCalls), []classfile.MethodRef{method("other"), method("query")}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
-	if got := Frequent(calls, nil, ManyCalls); len(got) > 0 {
+	if got := Frequent(PerCall(calls, nil), ManyCalls); len(got) > 0 {
 		t.Errorf("without calls of a root: got %v, want none", got)
 	}
 }
