@@ -48,7 +48,7 @@ func TestExitCodes(t *testing.T) {
 		{"dump x --method a..b", exitUsage, "column 3"},
 		{"dump " + dir + "/none", exitError, "no such file"},
 		{"dump " + broken, exitError, "Broken.class: "},
-		{"dump " + broken + "!x", exitError, "only jars"},
+		{"dump " + broken + "!x", exitError, "only for jars"},
 		{"instrument x", exitUsage, "-o OUT"},
 		{"instrument x -o y", exitUsage, "--template"},
 		{"instrument x -o y -t timed", exitUsage, "--match"},
