@@ -68,7 +68,7 @@ messaging out  messages that JMS and Kafka send, by queue or topic; for Kafka, t
 These are shown only if --category names them:
 tasks in       tasks of executors and of other threads: Runnable.run and Callable.call of classes
                and lambda expressions outside the JDK, and methods with Spring's @Scheduled and
-               @Async, by method, without their time in a queue
+               @Async, by method
 routes in      methods of Spring's controllers (@RequestMapping, @GetMapping and so on)
 sockets out    connect, read and write of sockets and socket channels, by the address of the
                other end (JDK 17 and later)
@@ -81,6 +81,8 @@ messages, and values that are bound to statements are never read.
 CALLS/S     calls that began in the interval, per second; in the summary, of the whole time
 MEAN, P99   time of the calls that ended in the interval, as in sonde monitor
 ERRORS      calls that ended with an exception, or as above
+QUEUE       only with tasks: mean time from the submission of a task until a thread begins it; of a
+            scheduled one, from when it is due. Not part of the other times
 SHARE       part of the time of all incoming calls (of tasks and routes only if there are no
             others); for outgoing calls, of those that incoming calls have made in their own thread
 RUNNING     threads that are in such a call now
@@ -120,11 +122,25 @@ var (
 		columns[len(columns)-1].KeepStart = true
 		return columns
 	}()
-	callExpendable = []string{"RUNNING", "CALLS", "P99", "SHARE", "ERRORS"}
+	// queueAt is where the column of the time in a queue is, if there are tasks.
+	queueAt        = 6
+	callExpendable = []string{"RUNNING", "CALLS", "QUEUE", "P99", "SHARE", "ERRORS"}
 )
 
 // callRules arrange the rows of a monitor by the categories of calls.
 type callRules struct{ *categories.Rules }
+
+// haveTasks reports whether tasks are shown, which may wait in a queue.
+func (c *callRules) haveTasks() bool {
+	return slices.Contains(c.All, categories.Category{Name: categories.Tasks, Direction: probeset.In})
+}
+
+func (c *callRules) columns() []format.Column {
+	if !c.haveTasks() {
+		return callColumns
+	}
+	return slices.Insert(slices.Clone(callColumns), queueAt, format.Columns(">QUEUE")...)
+}
 
 // Names of calls without a key.
 const (
@@ -308,10 +324,18 @@ func (b *liveTable) callTexts(t *monitorTable, rows []monitor.Row) (texts [][]st
 		if part, is := t.shares[row.Key]; is {
 			share = format.Percent(part)
 		}
-		texts = append(texts, []string{
+		cells := []string{
 			row.Key.Category + " " + row.Key.Direction, callsText(row.Calls, row.LowerBound), format.Rate(row.Rate), format.Grouped(int(row.Errors)),
 			mean, p99, share, format.Grouped(row.Running), format.Printable(name),
-		})
+		}
+		if b.rules.haveTasks() {
+			queue := "-"
+			if row.Queued > 0 {
+				queue = format.Call(row.Queue)
+			}
+			cells = slices.Insert(cells, queueAt, queue)
+		}
+		texts = append(texts, cells)
 	}
 	return texts
 }

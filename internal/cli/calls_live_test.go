@@ -220,6 +220,39 @@ func TestCallCategoriesLive(t *testing.T) {
 	}
 }
 
+// TestQueueTimeLive compares the time that tasks wait for a thread with the least and the most that a program measures itself.
+func TestQueueTimeLive(t *testing.T) {
+	t.Parallel()
+	for _, jdk := range jvmtest.JDKs(t) {
+		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
+			t.Parallel()
+			const rounds = 20
+			classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{"testdata/calls/Queues.java"}})
+			p := &monitoredProgram{t, jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: []string{"-cp", classes, "calls.Queues"}})}
+			final, did, _ := observeCalls(t, p, rounds, "--category", "tasks")
+			rows := make(map[string]document.MonitorRow)
+			for _, r := range final.Rows {
+				rows[strings.TrimPrefix(r.Class, "calls.Queues$")] = r
+			}
+			for _, text := range strings.Fields(did)[1:] {
+				fields := strings.Split(text, ":")
+				least, _ := strconv.ParseFloat(fields[1], 64)
+				most, err := strconv.ParseFloat(fields[2], 64)
+				calls := uint64(rounds)
+				if fields[0] == "Executed" {
+					calls *= 3
+				}
+				switch r := rows[fields[0]]; {
+				case err != nil || r.Calls != calls || r.Queued != calls:
+					t.Errorf("%s: %d calls, the queue time of %d is known, not %d: %v", fields[0], r.Calls, r.Queued, calls, err)
+				case *r.Queue*float64(calls) < least || *r.Queue*float64(calls) > most:
+					t.Errorf("%s: all have waited %.0f ns, but the program says %.0f to %.0f", fields[0], *r.Queue*float64(calls), least, most)
+				}
+			}
+		})
+	}
+}
+
 func checkCategory(t *testing.T, p *monitoredProgram, category string, inRound map[string]callRow) {
 	t.Helper()
 	const rounds = 10

@@ -71,19 +71,19 @@ func TestCallsOfMessages(t *testing.T) {
 		{ID: 5, Class: "a.Job", Name: "run", Descriptor: "()V", Probe: "tasks"},
 	}
 	b, table := callsOf(t, byCaller, []string{"web", "db", "messaging", "tasks"}, rows, map[uint32]*arena.Totals{
-		1: callTotals(10, 4_000_000, 0), 2: callTotals(20, 1_000_000, 0), 3: callTotals(10, 400_000, 0), 4: callTotals(5, 5_000_000, 0), 5: callTotals(8, 8_000_000, 0),
+		1: callTotals(10, 4_000_000, 0), 2: callTotals(20, 1_000_000, 0), 3: callTotals(10, 400_000, 0), 4: callTotals(5, 5_000_000, 0), 5: {Calls: 8, Timed: 8, Nanos: 8_000_000, Queued: 4, Queue: 12_000_000},
 	})
-	want := `CATEGORY       CALLS  CALLS/S  ERRORS     MEAN  P99  SHARE  RUNNING  CALL
-messaging in      10      5.0       0   400 µs    -  100 %        0  orders
-db out            20       10       0  50.0 µs    -   25 %        0  └ 2 × select ?
-messaging out     10      5.0       0  40.0 µs    -   10 %        0  └ 1 × send bills
-tasks in           8      4.0       0  1.00 ms    -  100 %        0  a.Job.run
-messaging out      5      2.5       0  1.00 ms    -      -        0  receive orders < (no incoming call)`
-	if got := strings.Join(format.TableLines(callColumns, b.texts(table, b.view.rows(table)), 0), "\n"); got != want {
+	want := `CATEGORY       CALLS  CALLS/S  ERRORS     MEAN  P99    QUEUE  SHARE  RUNNING  CALL
+messaging in      10      5.0       0   400 µs    -        -  100 %        0  orders
+db out            20       10       0  50.0 µs    -        -   25 %        0  └ 2 × select ?
+messaging out     10      5.0       0  40.0 µs    -        -   10 %        0  └ 1 × send bills
+tasks in           8      4.0       0  1.00 ms    -  3.00 ms  100 %        0  a.Job.run
+messaging out      5      2.5       0  1.00 ms    -        -      -        0  receive orders < (no incoming call)`
+	if got := strings.Join(format.TableLines(b.columns(), b.texts(table, b.view.rows(table)), 0), "\n"); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	for _, row := range b.document(table).Rows {
-		if isTask := row.Category == "tasks"; isTask != (row.Class == "a.Job" && row.Method == "run") {
+		if isTask := row.Category == "tasks"; isTask != (row.Class == "a.Job" && row.Method == "run") || isTask != (row.Queue != nil && *row.Queue == 3_000_000 && row.Queued == 4) {
 			t.Errorf("%+v", row)
 		}
 	}

@@ -730,7 +730,7 @@ const (
 
 func (b *liveTable) columns() []format.Column {
 	if b.rules != nil {
-		return callColumns
+		return b.rules.columns()
 	}
 	return monitorColumns
 }

@@ -132,6 +132,8 @@ type Change struct {
 	// HandOff makes tasks carry context and tags from thread to thread, until the last hook and
 	// the last spot are removed.
 	HandOff bool
+	// TimeTasks records when tasks are submitted, for spots of tasks.
+	TimeTasks bool
 }
 
 // update makes the change that the looks together want.
@@ -174,8 +176,8 @@ func (s *Session) installChange(ctx context.Context, change Change, installation
 		defer s.state.endInstalling()
 	}
 	s.addTargets(change.Add)
-	if change.HandOff {
-		if err := s.startHandOff(ctx); err != nil {
+	if change.HandOff || change.TimeTasks {
+		if err := s.startHandOff(ctx, change); err != nil {
 			return err
 		}
 	}
@@ -273,6 +275,7 @@ func (s *Session) removeTargets(request Request) {
 		s.state.removeSpot(p.ID)
 	}
 	if removed.HandOff {
+		s.state.spots.carries, s.state.spots.times = false, false
 		for _, class := range instrument.HandOffClasses() {
 			if s.state.classes.woven(class) > 0 {
 				stale[class] = true

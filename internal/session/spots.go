@@ -26,6 +26,9 @@ type spotState struct {
 	sentBridges int                         // how many bridges the agent has
 	resetPaths  bool                        // the next table clears all paths
 	unsure      bool                        // the agent may have another table: no answer came
+	carries     bool                        // tasks carry contexts to other threads
+	times       bool                        // tasks carry the times of their submission
+	sentBare    bool                        // the agent's tasks carry only those
 	unfollowed  map[string]bool             // ways of handing on tasks that were reported as not followed
 }
 
@@ -85,9 +88,12 @@ func (t *spotState) withdraw(class, reason string) {
 	}
 }
 
+// isBare reports whether tasks carry no contexts to other threads, but only times.
+func (t *spotState) isBare() bool { return t.times && !t.carries }
+
 // differs reports whether the agent needs another table.
 func (t *spotState) differs() bool {
-	return t.unsure || t.resetPaths || t.sentBridges != len(t.bridges) || !maps.Equal(t.sent, t.entries)
+	return t.unsure || t.resetPaths || t.sentBridges != len(t.bridges) || t.sentBare != t.isBare() || !maps.Equal(t.sent, t.entries)
 }
 
 // noteSpots records the spots of a class that was woven. It returns those whose entries
@@ -167,7 +173,7 @@ func (s *Session) sendSpots(ctx context.Context, only []uint32) error {
 	s.state.lock.Lock()
 	t := &s.state.spots
 	isInstalling := s.state.installing > 0
-	entries, resetPaths := maps.Clone(t.entries), t.resetPaths
+	entries, resetPaths, isBare := maps.Clone(t.entries), t.resetPaths, t.isBare()
 	isDue := !isInstalling && t.differs()
 	if only != nil && (isInstalling || !t.unsure) {
 		entries, resetPaths = maps.Clone(t.sent), false
@@ -188,7 +194,7 @@ func (s *Session) sendSpots(ctx context.Context, only []uint32) error {
 	if err != nil {
 		return err
 	}
-	table.Fresh = resetPaths
+	table.Fresh, table.Bare = resetPaths, isBare
 	err = s.peer.Watches(ctx, table)
 	s.state.lock.Lock()
 	defer s.state.lock.Unlock()
@@ -196,7 +202,7 @@ func (s *Session) sendSpots(ctx context.Context, only []uint32) error {
 		t.unsure = true
 		return s.explain(err)
 	}
-	t.sent, t.sentBridges, t.unsure = entries, len(table.Bridges), false
+	t.sent, t.sentBridges, t.sentBare, t.unsure = entries, len(table.Bridges), isBare, false
 	t.resetPaths = t.resetPaths && !resetPaths
 	return nil
 }
@@ -204,9 +210,13 @@ func (s *Session) sendSpots(ctx context.Context, only []uint32) error {
 // SpotID returns the id of a spot's hook.
 func (s *Session) SpotID(p instrument.Spot) uint32 { return s.weaver.SpotID(p) }
 
-// startHandOff makes tasks carry their context. Loaded classes become pending; others are
+// startHandOff makes tasks carry their context, or only times. Loaded classes become pending; others are
 // woven as they load.
-func (s *Session) startHandOff(ctx context.Context) error {
+func (s *Session) startHandOff(ctx context.Context, change Change) error {
+	s.state.lock.Lock()
+	t := &s.state.spots
+	t.carries, t.times = t.carries || change.HandOff, t.times || change.TimeTasks
+	s.state.lock.Unlock()
 	if !s.weaver.AddHandOff() {
 		return nil
 	}
@@ -241,12 +251,15 @@ func (s *Session) prepareHandOff(ctx context.Context) error {
 	s.switching.Lock()
 	defer s.switching.Unlock()
 	s.state.lock.Lock()
-	isReady := len(s.state.spots.sent) > 0
+	isReady, isBare := len(s.state.spots.sent) > 0, s.state.spots.isBare()
+	if !isReady {
+		s.state.spots.sentBare = isBare
+	}
 	s.state.lock.Unlock()
 	if isReady {
 		return nil
 	}
-	return s.explain(s.peer.Watches(ctx, control.Watches{Table: arena.NoWatches()}))
+	return s.explain(s.peer.Watches(ctx, control.Watches{Table: arena.NoWatches(), Bare: isBare}))
 }
 
 // noteHandOff reports which ways of handing tasks on cannot be followed because this

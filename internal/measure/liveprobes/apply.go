@@ -244,7 +244,7 @@ func (w *Probes) quotaOf(probe string) uint16 {
 // install makes the changes, and records those that were made even if a later one fails.
 func (w *Probes) install(ctx context.Context, t *todo, report *Report) error {
 	w.lock.Lock()
-	isDue := len(t.change.Add.Spots) > 0 || len(t.change.Remove.Spots) > 0 || t.change.HandOff && !w.handsOff
+	isDue := len(t.change.Add.Spots) > 0 || len(t.change.Remove.Spots) > 0 || t.change.HandOff && !w.handsOff || t.change.TimeTasks && !w.timesTasks
 	levels := w.plan.levels
 	w.lock.Unlock()
 	if levels > 0 {
@@ -265,7 +265,7 @@ func (w *Probes) install(ctx context.Context, t *todo, report *Report) error {
 		for _, s := range t.change.Add.Spots {
 			w.applied[s.FullName()] = s
 		}
-		w.handsOff = t.change.HandOff
+		w.handsOff, w.timesTasks = t.change.HandOff, t.change.TimeTasks
 		w.lock.Unlock()
 	}
 	if len(t.switches) == 0 {
@@ -371,14 +371,14 @@ func (w *Probes) difference(next *plan, reset bool) *todo {
 	}
 	t.change.ResetPaths = reset
 	t.change.Bridges = next.Bridges()
-	t.change.HandOff = next.HandsOff()
+	t.change.HandOff, t.change.TimeTasks = next.HandsOff(), next.TimesTasks()
 	return t
 }
 
 // isAlike reports whether two spots of one name differ at most in flags and period.
 func isAlike(a, b instrument.Spot) bool {
 	return a.Kind == b.Kind && a.Form == b.Form && a.Below == b.Below && a.Direct == b.Direct && a.First == b.First &&
-		a.Outside == b.Outside && a.Fails == b.Fails && a.Tag == b.Tag && a.Groups == b.Groups && a.Context == b.Context
+		a.Outside == b.Outside && a.Fails == b.Fails && a.Queued == b.Queued && a.Tag == b.Tag && a.Groups == b.Groups && a.Context == b.Context
 }
 
 // A Report is the result of Apply.

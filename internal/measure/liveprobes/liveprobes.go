@@ -174,30 +174,31 @@ type Probes struct {
 	queue    queue
 	isNarrow atomic.Bool // only classes that the set names are shown when they load
 
-	lock     sync.Mutex // guards all fields below; held during a request to the JVM only to switch hooks off
-	classes  *probes.Classes
-	set      *probeset.Set // the applied set; nil before the first
-	plan     *plan
-	applied  map[string]instrument.Spot // the session's spots, by name
-	handsOff bool                       // tasks carry contexts
-	numbers  map[string]int32           // of tags, also of removed ones
-	traced   map[string]bool            // probes that are or were traced
-	isHeld   bool                       // no probe ends by time or calls yet
-	began    map[string]beginning       // by probe
-	names    map[uint32]probes.SpotName // by id, also of removed spots
-	methods  map[uint32]classfile.MethodRef
-	labels   results.Labels
-	rows     results.Numbers
-	calls    *calltree.World // what methods call; nil until it is needed
-	mirrored int             // number of classes in calls
-	bodies   *callgraph.Graph
-	isLazy   bool                         // traces have only what was called, and what that calls
-	called   map[classfile.MethodRef]bool // methods of traces that were called
-	focuses  map[string]*focus            // by probe whose traces are restricted
-	excluded map[classfile.MethodRef]bool // from such traces
-	revealed map[string]bool              // proxies whose files were asked for
-	reported map[string]bool              // warnings about rules that were reported since the last Apply
-	again    []time.Time                  // when the set is applied again, because it needs classes that were not read
+	lock       sync.Mutex // guards all fields below; held during a request to the JVM only to switch hooks off
+	classes    *probes.Classes
+	set        *probeset.Set // the applied set; nil before the first
+	plan       *plan
+	applied    map[string]instrument.Spot // the session's spots, by name
+	handsOff   bool                       // tasks carry contexts
+	timesTasks bool                       // and the times of their submission
+	numbers    map[string]int32           // of tags, also of removed ones
+	traced     map[string]bool            // probes that are or were traced
+	isHeld     bool                       // no probe ends by time or calls yet
+	began      map[string]beginning       // by probe
+	names      map[uint32]probes.SpotName // by id, also of removed spots
+	methods    map[uint32]classfile.MethodRef
+	labels     results.Labels
+	rows       results.Numbers
+	calls      *calltree.World // what methods call; nil until it is needed
+	mirrored   int             // number of classes in calls
+	bodies     *callgraph.Graph
+	isLazy     bool                         // traces have only what was called, and what that calls
+	called     map[classfile.MethodRef]bool // methods of traces that were called
+	focuses    map[string]*focus            // by probe whose traces are restricted
+	excluded   map[classfile.MethodRef]bool // from such traces
+	revealed   map[string]bool              // proxies whose files were asked for
+	reported   map[string]bool              // warnings about rules that were reported since the last Apply
+	again      []time.Time                  // when the set is applied again, because it needs classes that were not read
 }
 
 // A plan is a compiled set with the state of its traces.

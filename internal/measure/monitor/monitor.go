@@ -267,6 +267,8 @@ type Row struct {
 	P90     float64
 	P99     float64
 	Max     float64
+	Queued  uint64        // of Calls, tasks whose time in a queue is known
+	Queue   float64       // mean of that time
 	Spread  *arena.Spread // times including the cost of reading the clock; nil if there are none
 
 	// Running calls at the end of the interval: of each thread the outermost call of the group.
@@ -287,6 +289,9 @@ func (r *Row) finish(length time.Duration, clock float64) {
 	r.Calls, r.Errors, r.Timed, r.Untimed, r.Spread, r.LowerBound = t.Calls, t.Threw, t.Timed, t.Untimed, t.Spread, t.LowerBound
 	if length > 0 {
 		r.Rate = float64(r.Calls) / length.Seconds()
+	}
+	if r.Queued = t.Queued; r.Queued > 0 {
+		r.Queue = float64(t.Queue) / float64(r.Queued)
 	}
 	if r.Timed == 0 {
 		return

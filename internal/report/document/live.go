@@ -303,6 +303,8 @@ type MonitorRow struct {
 	P90       *float64 `json:"p90Nanos,omitempty"`
 	P99       *float64 `json:"p99Nanos,omitempty"`
 	Max       *float64 `json:"maxNanos,omitempty"`
+	Queued    uint64   `json:"queued,omitempty"` // tasks whose time in a queue is known
+	Queue     *float64 `json:"meanQueueNanos,omitempty"`
 	Running   int      `json:"running"`
 	Stalled   int      `json:"stalled"`
 	Oldest    float64  `json:"oldestSeconds"`
@@ -325,6 +327,9 @@ func NewMonitorRow(r *monitor.Row) MonitorRow {
 			row.Tags = make(map[string]string)
 		}
 		row.Tags[tag[0]] = tag[1]
+	}
+	if r.Queued > 0 {
+		row.Queued, row.Queue = r.Queued, &r.Queue
 	}
 	if r.Timed > 0 {
 		row.Mean, row.Max = &r.Mean, &r.Max

@@ -13,6 +13,9 @@ import (
 //go:embed names.yaml
 var names []byte
 
+// Tasks is the category of what executors run.
+const Tasks = "tasks"
+
 // Locks is the category of waiting for locks. Only stacks show it.
 const Locks = "locks"
 

@@ -81,6 +81,7 @@ type Spot struct {
 	Below, Direct, First uint32
 	Outside              uint32 // Watches: none of the current positions may be among these
 	Fails                bool   // Watches: the condition at the exit says which calls have failed, not which count
+	Queued               bool   // Watches: calls are tasks, whose time in a queue is measured
 	Tag                  int    // Tags: the number of the tag
 	Groups               uint16 // Watches: the tags by which results are grouped
 	Context              uint8  // Watches: how many callers results are grouped by
@@ -185,7 +186,7 @@ func (p *Spot) hasCode() bool {
 
 // isPlain reports whether a spot measures every call of its method, in one group and without end.
 func (p *Spot) isPlain() bool {
-	return p.Kind == Watches && p.Form == Plain && !p.hasCode() && p.Below|p.Direct|p.Outside == 0 && p.Groups == 0 && p.Context == 0 && p.Quota == 0
+	return p.Kind == Watches && p.Form == Plain && !p.hasCode() && p.Below|p.Direct|p.Outside == 0 && p.Groups == 0 && p.Context == 0 && p.Quota == 0 && !p.Queued
 }
 
 var moments = []weave.Moment{weave.AtEntry, weave.AtReturn, weave.AtThrow}
@@ -346,7 +347,7 @@ func callsMethods(codes []weave.Lowered) bool {
 
 // Entry returns what the hook of a spot reads. Its words are, by kind:
 //
-//	Watches   below | direct<<32    idle | outside    groups | fails | quota | context<<32
+//	Watches   below | direct<<32    idle | outside    groups | fails | quota | queued | context<<32
 //	Anchors   below | first<<32     direct            -
 //	Tags      number                -                 -
 //	Keeps     -                     -                 -
@@ -366,6 +367,9 @@ func (p *PlacedSpot) Entry() arena.WatchEntry {
 		}
 		if p.Fails {
 			e.Words[2] |= arena.WatchFails
+		}
+		if p.Queued {
+			e.Words[2] |= arena.WatchQueued
 		}
 	case Anchors:
 		e.Flags |= arena.On

@@ -384,6 +384,7 @@ func (p *Plan) addProbe(m universe.Method, probe *Probe) (made []*Spot) {
 		if probe.Level >= probeset.Trace && !probe.Inside {
 			s.answers = p.answeredBy(m.MethodRef)
 		}
+		s.Queued = probe.isOfTasks() && !p.classes.IsAhead
 		if s.Fails = probe.Fails != nil; probe.mark != nil {
 			s.Outside = p.Positions.last(probe.mark)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/classes/universe"
+	"github.com/sonde-jvm/sonde/internal/spec/categories"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/weave"
@@ -65,6 +66,16 @@ func (p *Plan) hasContext() bool {
 // HandsOff reports whether tasks have to take contexts to other threads.
 func (p *Plan) HandsOff() bool {
 	return p.Set.HandOff && p.hasContext() && p.forbidsHandOff() == ""
+}
+
+// TimesTasks reports whether the time that tasks wait in a queue is measured.
+func (p *Plan) TimesTasks() bool {
+	return slices.ContainsFunc(p.Probes, (*Probe).isOfTasks) && p.forbidsHandOff() == ""
+}
+
+// isOfTasks reports whether calls are tasks of executors.
+func (p *Probe) isOfTasks() bool {
+	return p.Category == categories.Tasks && p.Direction == probeset.In
 }
 
 // Bridges returns the bridge methods that do not count as callers.

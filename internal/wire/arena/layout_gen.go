@@ -52,6 +52,7 @@ const (
 	layoutFirstMethodId    = 0x10000
 	layoutCalibrationId    = 0x1    // calls made to learn what calls cost
 	layoutAdjustmentId     = 0x2    // time that Sonde took from a thread
+	layoutQueuedId         = 0xfe   // below a spot's node: its tasks that have waited for a thread, with the time of that
 	layoutHandedId         = 0xff   // below such a node: a node for each node of another thread that has handed work over, with the ref of that one as its id
 	layoutCallersFirst     = 0x100  // numbers of callers begin here
 	layoutCallersMost      = 0x1000 // how many there are, the next two among them
@@ -65,7 +66,8 @@ const (
 	layoutWatchPure        = 0x10000 // what its condition asks calls nothing, so that nobody must be muted for it
 	layoutWatchFails       = 0x20000 // the condition at its exit says which calls have failed, not which count
 	layoutWatchQuotaShift  = 0x12
-	layoutPathPositions    = 0x1c // elements of all sequences together
+	layoutWatchQueued      = 0x20000000 // its calls are tasks, and the time that they have waited for a thread is measured
+	layoutPathPositions    = 0x1c       // elements of all sequences together
 	layoutTagsMost         = 0x10
 	layoutTagTrace         = 0x10  // the number of tags that are the trace of others: they are in no label
 	layoutContextMost      = 0x8   // callers in a row that make a label

@@ -129,6 +129,9 @@ const (
 	// WatchFails, in the third word of a spot, means that its condition at the exit says which calls have failed.
 	WatchFails = layoutWatchFails
 
+	// WatchQueued, in the third word of a spot, means that its calls are tasks whose time in a queue is measured.
+	WatchQueued = layoutWatchQueued
+
 	// QuotaShift is where the third word of a spot has the number of its quota.
 	QuotaShift = layoutWatchQuotaShift
 
@@ -137,7 +140,7 @@ const (
 
 // A WatchEntry is the setting of a spot, an anchor or a tag point. Its words are
 //
-//	a spot       positions it needs on the stack | << 32 of the innermost anchor; captured values without code (Idle) | positions it must not have on the stack << MostPositions; tags its results are by | WatchPure | WatchFails | quota << QuotaShift | callers in a row << 32
+//	a spot       positions it needs on the stack | << 32 of the innermost anchor; captured values without code (Idle) | positions it must not have on the stack << MostPositions; tags its results are by | WatchPure | WatchFails | quota << QuotaShift | WatchQueued | callers in a row << 32
 //	an anchor    positions it has below others | << 32 as the first of a sequence; those directly inside others; 0
 //	a tag point  the number of the tag; 0; 0
 type WatchEntry struct {
@@ -172,7 +175,7 @@ func NoWatches() []uint64 { return make([]uint64, layoutWatchWords) }
 // word checks the words of an entry and returns its first one.
 func (e WatchEntry) word() (uint64, error) {
 	const positions = 1<<MostPositions - 1
-	if e.Words[0]&^(positions|positions<<32) != 0 || e.Words[1]&^(positions|positions<<MostPositions) != 0 || uint32(e.Words[2])>>QuotaShift > MostQuotas || e.Words[2]>>32 > MostContext {
+	if e.Words[0]&^(positions|positions<<32) != 0 || e.Words[1]&^(positions|positions<<MostPositions) != 0 || uint32(e.Words[2])&^WatchQueued>>QuotaShift > MostQuotas || e.Words[2]>>32 > MostContext {
 		return 0, fmt.Errorf("a watch with ID %d and the words %#x is not possible", e.ID, e.Words)
 	}
 	return e.Entry()

@@ -13,6 +13,8 @@ const (
 	CalibrationID = layoutCalibrationId
 	// AdjustmentID is the ID of nodes with time that Sonde took from a thread, below the node in which it did.
 	AdjustmentID = layoutAdjustmentId
+	// QueuedID is the ID of nodes that have the time that tasks of the spot above have waited for a thread.
+	QueuedID = layoutQueuedId
 	// HandedID is the ID of nodes above the calls that a thread makes for tasks which a node of another thread has handed over.
 	HandedID = layoutHandedId
 )
@@ -29,6 +31,8 @@ type Totals struct {
 	Untimed   uint64  // of Calls, those in the spill table only
 	Max       uint64  // nanoseconds of the longest timed call
 	Undecided uint64  // calls whose condition could not be evaluated; not in Calls
+	Queued    uint64  // of Calls, those whose time in a queue is known
+	Queue     uint64  // nanoseconds from their submission until a thread began them
 	Spread    *Spread // distribution of the times; nil if it was not requested
 
 	LowerBound bool // the method may have had more calls than its hook has counted
@@ -89,6 +93,8 @@ func (t *Totals) Add(other *Totals) {
 	t.Running += other.Running
 	t.Untimed += other.Untimed
 	t.Undecided += other.Undecided
+	t.Queued += other.Queued
+	t.Queue += other.Queue
 	t.Max = max(t.Max, other.Max)
 	if other.Spread != nil && t.Spread == nil {
 		t.Spread = &Spread{}
@@ -117,7 +123,7 @@ func (t *Totals) Since(earlier *Totals) *Totals {
 	c := &Totals{
 		Calls: since(earlier.Calls, t.Calls), Timed: since(earlier.Timed, t.Timed), Nanos: since(earlier.Nanos, t.Nanos), Self: t.Self - earlier.Self,
 		Threw: since(earlier.Threw, t.Threw), Active: t.Active, Running: t.Running, Untimed: since(earlier.Untimed, t.Untimed),
-		Undecided: since(earlier.Undecided, t.Undecided), LowerBound: t.LowerBound,
+		Undecided: since(earlier.Undecided, t.Undecided), Queued: since(earlier.Queued, t.Queued), Queue: since(earlier.Queue, t.Queue), LowerBound: t.LowerBound,
 	}
 	if t.Spread != nil {
 		c.Spread = t.Spread.Since(earlier.Spread)
@@ -159,6 +165,11 @@ func (s *Summary) addThread(w *walk, block uint64, now int64) {
 			return
 		}
 		n := w.node(ref, node)
+		if n.ID == QueuedID {
+			id, _ := w.id(w.piece(n.Parent, nodeSize))
+			s.of(id).Add(&Totals{Queued: n.Timed, Queue: n.Nanos})
+			return
+		}
 		called = called || IsMethod(n.ID)
 		if w.isBelowCaller(n, root) {
 			n.Calls = 0 // its method's node has them
@@ -187,7 +198,7 @@ func (s *Summary) addThread(w *walk, block uint64, now int64) {
 
 // IsMethod reports whether an ID is that of a method or a spot.
 func IsMethod(id uint32) bool {
-	return id != CalibrationID && id != AdjustmentID && id != HandedID && !IsCaller(id) && !IsLabel(id)
+	return id != CalibrationID && id != AdjustmentID && id != HandedID && id != QueuedID && !IsCaller(id) && !IsLabel(id)
 }
 
 // isBelowCaller reports whether a node counts the calls by one caller.

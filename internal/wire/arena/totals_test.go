@@ -194,10 +194,10 @@ func (a *accountedThread) running(flags Flags) {
 }
 
 func TestAdd(t *testing.T) {
-	one := Totals{1, 2, 3, -4, 5, 6, 7, 8, 9, 10, nil, false}
+	one := Totals{1, 2, 3, -4, 5, 6, 7, 8, 9, 10, 11, 12, nil, false}
 	added := one
 	added.Add(&one)
-	if want := (Totals{2, 4, 6, -8, 10, 12, 14, 16, 9, 20, nil, false}); added != want {
+	if want := (Totals{2, 4, 6, -8, 10, 12, 14, 16, 9, 20, 22, 24, nil, false}); added != want {
 		t.Errorf("%+v", added)
 	}
 	spread := &Spread{}

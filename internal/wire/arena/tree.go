@@ -95,6 +95,9 @@ func (w *walk) thread(block uint64) Thread {
 			return
 		}
 		n := w.node(ref, node)
+		if n.ID == QueuedID {
+			return // no call
+		}
 		if n.ID == HandedID {
 			if n.From == 0 {
 				return // all others are below it

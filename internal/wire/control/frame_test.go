@@ -30,7 +30,7 @@ func TestFrameLayout(t *testing.T) {
 		{KindClasses, classes{true, []Class{{1, 2, 3, "c"}}}, []byte{1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 2, 3, 0, 0, 0, 1, 'c'}},
 		{KindWoven, Woven{[]byte{7}, nil}, []byte{0, 0, 0, 1, 7, 0, 0, 0, 0}},
 		{KindWatches, Watches{Anchors: []Anchor{{"m", 5}}, Bridges: []string{"b"}},
-			[]byte{0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 'm', 0, 0, 0, 5, 0, 0, 0, 1, 0, 0, 0, 1, 'b'}},
+			[]byte{0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 'm', 0, 0, 0, 5, 0, 0, 0, 1, 0, 0, 0, 1, 'b'}},
 	} {
 		want := append([]byte{0, 0, 0, byte(headSize + len(tt.want)), byte(tt.kind), 0, 0, 0, 7}, tt.want...)
 		if got := encoded(t, tt.kind, 7, tt.body); !bytes.Equal(got, want) {
@@ -132,7 +132,7 @@ var samples = map[Kind]any{
 	KindFetch:   []uint32{1, 2, 1 << 31}, KindOriginal: original{7, false, []byte{0xca, 0xfe}, []string{"java/lang/reflect/Proxy", "a/B"}}, KindSees: []uint32{},
 	KindSeen: []sight{{1, ""}, {2, "it does not delegate"}}, KindInstall: []uint32{9},
 	KindInstalled: Installed{1 << 63, []uint32{4}, "VerifyError"}, KindProbes: []uint64{1, 1 << 63}, KindSwitch: []uint64{3},
-	KindWatches: Watches{true, []uint64{1 << 63, 2}, []Anchor{{"a/Ä.b()V", 3}}, []string{"a/B.c()V", ""}},
+	KindWatches: Watches{true, false, []uint64{1 << 63, 2}, []Anchor{{"a/Ä.b()V", 3}}, []string{"a/B.c()V", ""}},
 	KindWatch:   view{[]Filter{{"com.", "Service"}, {"", ""}}, []string{"com.sun."}}, KindFollow: true, KindRestore: nothing{},
 	KindRestored: Restored{5, 6, true, []string{"a remark", ""}}, KindRestoring: Restoring{3, 7}, KindBye: nothing{}, KindThreads: nothing{},
 	KindNamed: []Thread{{1, "main"}, {1 << 40, "ü"}}, KindCalibrate: Calibration{100, 3, BodyIndependent, 5}, KindCalibrated: []Run{{1, 2, 3, 4}},

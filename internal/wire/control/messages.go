@@ -156,6 +156,7 @@ type Run struct {
 // Watches are the settings of the spots, anchors and tag points of a JVM.
 type Watches struct {
 	Fresh   bool     // positions have new meanings, so the path of every thread starts over
+	Bare    bool     // tasks carry no contexts to other threads, only the times at which they were submitted
 	Table   []uint64 // from arena.WatchTable; empty switches all of them off
 	Anchors []Anchor // elements that must be called directly by others
 	Bridges []string // methods, written as Anchor.Member, that do not count as callers

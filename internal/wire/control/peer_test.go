@@ -183,9 +183,9 @@ func TestCommands(t *testing.T) {
 			func(ctx context.Context, p *Peer) (any, error) {
 				return nil, p.Watch(ctx, []Filter{{"a", "b"}}, []string{"c"})
 			}},
-		{KindWatches, Watches{true, []uint64{1, 2, 3, 4}, []Anchor{{"a/B.c()V", 5}}, []string{"a/B.d()V"}}, done, nil,
+		{KindWatches, Watches{true, true, []uint64{1, 2, 3, 4}, []Anchor{{"a/B.c()V", 5}}, []string{"a/B.d()V"}}, done, nil,
 			func(ctx context.Context, p *Peer) (any, error) {
-				return nil, p.Watches(ctx, Watches{true, []uint64{1, 2, 3, 4}, []Anchor{{"a/B.c()V", 5}}, []string{"a/B.d()V"}})
+				return nil, p.Watches(ctx, Watches{true, true, []uint64{1, 2, 3, 4}, []Anchor{{"a/B.c()V", 5}}, []string{"a/B.d()V"}})
 			}},
 		{KindFollow, true, done, nil, func(ctx context.Context, p *Peer) (any, error) { return nil, p.Follow(ctx, true) }},
 		{KindThreads, nothing{}, []reply{{KindNamed, []Thread{{1, "main"}}}}, []Thread{{1, "main"}},

@@ -158,14 +158,15 @@ public final class SondeHooksControl {
      * class.name(descriptor) with their positions, and the bridge methods by name.
      *
      * @param fresh positions have a new meaning, so that the paths of all threads are reset
+     * @param bare tasks carry no contexts to other threads
      */
-    public static synchronized void watches(Object key, long[] table, String[] members, int[] positions, String[] bridges, boolean fresh) {
+    public static synchronized void watches(Object key, long[] table, String[] members, int[] positions, String[] bridges, boolean fresh, boolean bare) {
         check(key);
         if (SondeHooks.base != 0) {
             if (table != null) {
                 SondeHooksHandOff.begin();
             }
-            SondeHooksWatches.set(table, members, positions, bridges, fresh);
+            SondeHooksWatches.set(table, members, positions, bridges, fresh, bare);
         }
     }
 
@@ -178,7 +179,7 @@ public final class SondeHooksControl {
         if (SondeHooks.base != 0) {
             long[] table = new long[words];
             U.copyMemory(pack, bytes() + at, table, LONGS, 8L * words);
-            SondeHooksWatches.set(table, members, positions, bridges, false);
+            SondeHooksWatches.set(table, members, positions, bridges, false, false);
         }
     }
 

@@ -42,9 +42,9 @@ public final class SondeHooksHandOff {
         if (tasks == null) {
             SondeHooksTasks rehearsed = new SondeHooksTasks();
             Object task = new Object();
-            rehearsed.addShared(new SondeHooksCarried(task, 0, null, 0, 0), task, false);
-            rehearsed.addShared(new SondeHooksCarried(task, 0, null, 0, 0), task, false);
-            rehearsed.take(task);
+            rehearsed.addShared(new SondeHooksCarried(task, 0, null, 0, 0), task, false, 0);
+            rehearsed.addShared(new SondeHooksCarried(task, 0, null, 0, 0), task, false, 0);
+            rehearsed.take(task).waited(0);
             new SondeHooksCarried(task, 0, null, 0, 0).isFork();
             rehearsed.take(task);
             rehearsed.add(new SondeHooksCarried(Thread.currentThread(), 0, null, 0, 0));
@@ -55,6 +55,14 @@ public final class SondeHooksHandOff {
             SondeHooksTag tags = new SondeHooksState(null).tags.with(0, "").with(0, null);
             new SondeHooksAside(null, 0, 0, 0, tags, null, false);
             tasks = new SondeHooksTasks();
+        }
+    }
+
+    /** Sets whether the times of submissions are recorded, and whether tasks carry no contexts. */
+    static void set(boolean timed, boolean bare) {
+        SondeHooksTasks all = tasks;
+        if (all != null) { // else this is a pack
+            all.set(timed, bare);
         }
     }
 
@@ -78,7 +86,7 @@ public final class SondeHooksHandOff {
     @ForceInline
     public static void carry(Object task) {
         SondeHooksTasks all = tasks;
-        if (all != null && mayHaveContext()) {
+        if (all != null && (all.isTimed || mayHaveContext())) {
             hand(all, task, false);
         }
     }
@@ -87,8 +95,12 @@ public final class SondeHooksHandOff {
     @ForceInline
     public static void submit(Object task) {
         SondeHooksTasks all = tasks;
-        if (all != null && (all.isUsed() || mayHaveContext()) && !carriesItself(task)) {
-            hand(all, task, true);
+        if (all != null && (all.isUsed() || mayHaveContext())) {
+            if (!carriesItself(task)) {
+                hand(all, task, true);
+            } else if (all.isTimed) {
+                enqueue(all, task);
+            }
         }
     }
 
@@ -166,15 +178,42 @@ public final class SondeHooksHandOff {
         return state != null && state.hasTags();
     }
 
+    /** Records the time at which a pool gets a task that carries its context. It was made before. */
+    @DontInline
+    private static void enqueue(SondeHooksTasks all, Object task) {
+        SondeHooksCarried entry = task == null ? null : all.find(task);
+        if (entry != null) {
+            entry.submitted(System.nanoTime());
+        } else if (task != null) {
+            handTime(all, task, false, System.nanoTime());
+        }
+    }
+
+    /** Records the time at which a task is submitted, without a context. */
+    private static void handTime(SondeHooksTasks all, Object task, boolean isShared, long now) {
+        SondeHooksCarried made = new SondeHooksCarried(task, SondeHooksPath.mark, null, 0, 0);
+        made.submitted(now);
+        if (isShared ? !all.addShared(made, task, now == 0, now) : !all.add(made)) {
+            SondeHooksPath.lose();
+        }
+    }
+
+    /** Whether a task is submitted at once. Stages of a CompletableFuture are made before they are due, and threads of pools wait for tasks. */
+    private static boolean isDue(Object task) {
+        return task instanceof Thread ? SondeHooksPlaces.isVirtual((Thread) task) : !SondeHooksPool.isCompletion(task);
+    }
+
     @DontInline
     private static void hand(SondeHooksTasks all, Object task, boolean isShared) {
+        long now = all.isTimed && isDue(task) ? System.nanoTime() : 0;
         long tid = U.getLong(Thread.currentThread(), TID);
-        int index = find(tid);
+        int index = all.isBare ? SondeHooksPlaces.find(tid) : find(tid);
         long[] places = SondeHooksPlaces.table(index);
         long place = SondeHooksPlaces.offset(index);
-        if (index < 0 || places == null || U.getLong(places, place) != tid) {
-            if (isShared && all.isUsed()) {
-                all.addShared(new SondeHooksCarried(task, SondeHooksPath.mark, null, 0, 0), task, true);
+        boolean hasPlace = index >= 0 && places != null && U.getLong(places, place) == tid;
+        if (!hasPlace || all.isBare && (U.getLong(places, place + WORD) & MUTED) == 0) {
+            if (now != 0 || isShared && all.isUsed()) {
+                handTime(all, task, isShared, now);
             }
             return;
         }
@@ -190,9 +229,10 @@ public final class SondeHooksHandOff {
             long path = SondeHooksPath.of(places, place, SondeHooksPath.mark) & ~(OF_VIRTUAL | POSITIONS << PATH_POSITIONS);
             long transaction = SondeHooksTrace.transaction(places, place);
             int node = SondeHooksPart.handing(places, place);
-            boolean isEmpty = (path & PREFIXES) == 0 && tags == null && transaction == 0 && node == 0;
+            boolean isEmpty = (path & PREFIXES) == 0 && tags == null && transaction == 0 && node == 0 && now == 0;
             SondeHooksCarried made = new SondeHooksCarried(task, path, tags, transaction, node);
-            found = isShared ? all.addShared(made, task, isEmpty) : isEmpty || all.add(made);
+            made.submitted(now);
+            found = isShared ? all.addShared(made, task, isEmpty, now) : isEmpty || all.add(made);
         } catch (Exception | LinkageError | VirtualMachineError contained) {
             found = false; // it must not make the program fail
         } finally {
@@ -214,9 +254,10 @@ public final class SondeHooksHandOff {
         } catch (Exception | LinkageError | VirtualMachineError contained) {
             SondeHooksPath.lose();
         }
-        boolean isGood = entry != null && entry.isGood();
+        long waited = all.isTimed ? SondeHooksPool.waited(task, entry, stays) : 0;
+        boolean isGood = entry != null && entry.isGood() && !all.isBare;
         if (index < 0) {
-            if (!isGood) {
+            if (!isGood && waited == 0) {
                 return null;
             }
             index = SondeHooksPlaces.claim(tid);
@@ -230,7 +271,46 @@ public final class SondeHooksHandOff {
         if (places == null || U.getLong(places, place) != tid) {
             return null;
         }
+        if (all.isTimed) {
+            noteWait(places, place, SondeHooksCarried.hash(task), waited);
+        }
+        if (all.isBare) {
+            SondeHooksPlaces.giveUpIfEmpty(places, place);
+            return null;
+        }
         return install(places, place, task, isGood ? entry : null);
+    }
+
+    /** Remembers how long the task has waited that the calling thread begins. Some begin by two methods; the first knows. */
+    private static void noteWait(long[] places, long place, int task, long waited) {
+        SondeHooksState state = waited == 0 ? SondeHooksPlaces.state(places, place) : SondeHooksPlaces.needState(places, place);
+        if (state != null && (waited != 0 || state.waiter != task)) {
+            state.waiter = task;
+            state.waited = waited;
+        }
+    }
+
+    /** Adds the time that the task of the calling thread has waited to a spot whose call has begun: the first one in the task. */
+    @DontInline
+    static void began(int id) {
+        long tid = U.getLong(Thread.currentThread(), TID);
+        int index = SondeHooksPlaces.claim(tid);
+        long[] places = SondeHooksPlaces.table(index);
+        long place = SondeHooksPlaces.offset(index);
+        if (index < 0 || places == null || U.getLong(places, place) != tid) {
+            return;
+        }
+        SondeHooksState state = SondeHooksPlaces.state(places, place);
+        long waited = state == null ? 0 : state.waited;
+        if (state != null && waited == 0 && state.own != null) { // the thread itself is the task
+            waited = state.own.waited(0);
+            state.own.submitted(0);
+        }
+        if (waited != 0) {
+            state.waited = 0;
+            SondeHooksRecord.addWait(places, place, id, waited);
+        }
+        SondeHooksPlaces.giveUpIfEmpty(places, place);
     }
 
     /** Sets or clears the context of the calling thread; returns the previous one, null if nothing changes. */
@@ -398,7 +478,7 @@ public final class SondeHooksHandOff {
         }
         SondeHooksCarried own = state.own;
         boolean isGood = own != null && own.isGood();
-        return state.task == null && path == (isGood ? own.path : now)
+        return state.task == null && state.waited == 0 && path == (isGood ? own.path : now)
                 && (state.hasTags() ? state.tags : null) == (own == null ? null : own.tags);
     }
 }

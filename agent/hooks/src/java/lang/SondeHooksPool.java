@@ -12,12 +12,16 @@ import jdk.internal.vm.annotation.ForceInline;
  */
 public final class SondeHooksPool {
     private static final String COMPLETION = "java.util.concurrent.CompletableFuture$UniCompletion";
+    private static final String SCHEDULED = "java.util.concurrent.ScheduledThreadPoolExecutor$ScheduledFutureTask";
 
     /** The offset of a worker's first task; negative if this JDK has no such field. */
     private static long firstTask = -1;
     /** The offset of the field that a completion of a CompletableFuture clears when it fires. */
     private static long dep = -1;
     private static Class<?> completion;
+    /** The offset of the time at which a scheduled task is due, by System.nanoTime. */
+    private static long due = -1;
+    private static Class<?> scheduled;
 
     private SondeHooksPool() {
     }
@@ -30,15 +34,40 @@ public final class SondeHooksPool {
     static void begin() {
         firstTask = SondeHooksMembers.offset("java.util.concurrent.ThreadPoolExecutor$Worker", "firstTask");
         dep = SondeHooksMembers.offset(COMPLETION, "dep");
-        try {
-            completion = Class.forName(COMPLETION, false, null);
-        } catch (ClassNotFoundException | LinkageError none) {
-            completion = null;
-        }
+        completion = find(COMPLETION);
+        due = SondeHooksMembers.offset(SCHEDULED, "time");
+        scheduled = find(SCHEDULED);
         Object task = new Object();
         if (!SondeHooksHandOff.carriesItself(task)) {
             isDone(task);
+            waited(task, null, isCompletion(task));
         }
+    }
+
+    /** Null if this JDK has no such class. */
+    private static Class<?> find(String name) {
+        try {
+            return Class.forName(name, false, null);
+        } catch (ClassNotFoundException | LinkageError none) {
+            return null;
+        }
+    }
+
+    static boolean isCompletion(Object task) {
+        return completion != null && completion.isInstance(task);
+    }
+
+    /** How many nanoseconds a task that begins has waited for a thread, of a scheduled one since it was due; 0 if unknown. */
+    static long waited(Object task, SondeHooksCarried entry, boolean stays) {
+        if (due >= 0 && scheduled != null && scheduled.isInstance(task)) {
+            long nanos = System.nanoTime() - U.getLong(task, due);
+            return nanos > 0 ? nanos : 1;
+        }
+        long nanos = entry == null ? 0 : entry.waited(stays ? 0 : entry.pending());
+        if (stays && nanos != 0) {
+            entry.submitted(0); // it may begin again, without being submitted
+        }
+        return nanos;
     }
 
     /** Whether a completion has fired, or is of a kind for which this is unknown. */

@@ -24,7 +24,7 @@ final class SondeHooksQuota {
     /** The number of the quota of a spot, by the fourth word of its entry; 0 if it has none. */
     @ForceInline
     static int of(long fourth) {
-        return (int) fourth >>> WATCH_QUOTA_SHIFT;
+        return ((int) fourth & WATCH_QUEUED - 1) >>> WATCH_QUOTA_SHIFT;
     }
 
     /** Whether a call may count. It takes one of the quota, unless it only asks whether any are left. */

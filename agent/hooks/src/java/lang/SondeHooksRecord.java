@@ -194,6 +194,25 @@ public final class SondeHooksRecord {
         return parent == 0 ? 0 : SondeHooksTree.child(b, block, parent, id, setting);
     }
 
+    /** Adds the time that a task has waited for the owner of a place to the spot that has begun to measure it. */
+    static void addWait(long[] places, long place, int id, long nanos) {
+        long then = U.getLong(places, place + TOKEN) >>> TOKEN_EPOCH_SHIFT;
+        U.putLongOpaque(places, place + BUSY, 1);
+        try {
+            long b = SondeHooks.base;
+            if (b != 0 && SondeHooks.epoch == then && (U.getLong(places, place + WORD) & FRESH) == 0) {
+                long block = b + U.getLong(places, place + BLOCK);
+                int spot = find(b, block, 0, id, 0);
+                int ref = spot == 0 ? 0 : SondeHooksTree.child(b, block, spot, QUEUED_ID, 0);
+                if (ref != 0) {
+                    write(b, SondeHooks.at(b, ref), TIMED, nanos);
+                }
+            }
+        } finally {
+            U.putLongRelease(places, place + BUSY, 0);
+        }
+    }
+
     private static void write(long b, long node, int setting, long value) {
         if ((setting & SPREAD) != 0) {
             SondeHooksSpread.add(b, node, value); // first, because it may find the stack full

@@ -15,6 +15,10 @@ final class SondeHooksState {
     SondeHooksCarried own;
     /** For that: where the thread was in its tree, see {@link SondeHooksPart#join}; 0 if nothing changed. */
     long began;
+    /** The nanoseconds that the task of the thread has waited for it, until a spot has them; 0 if unknown. */
+    long waited;
+    /** The hash of that task. */
+    int waiter;
 
     SondeHooksState(long[] table) {
         this.table = table;
@@ -31,6 +35,8 @@ final class SondeHooksState {
         pooled = null;
         own = null;
         began = 0;
+        waited = 0;
+        waiter = 0;
     }
 
     /** Sets the tags of the thread; null for none. */

@@ -19,8 +19,21 @@ final class SondeHooksTasks {
     private int turn;
     /** Whether a thread that is not virtual was ever a task. */
     boolean hasThreads;
+    /** Whether the times of submissions are recorded. */
+    volatile boolean isTimed;
+    /** Whether tasks carry no contexts. */
+    volatile boolean isBare;
     /** The number of entries, in its own cache line. */
     private final long[] used = new long[16];
+
+    /** Sets what is recorded. While that is times, there may always be a task. */
+    void set(boolean timed, boolean bare) {
+        if (timed != isTimed) {
+            U.getAndAddLong(used, LONGS + 64, timed ? 1 : -1);
+        }
+        isTimed = timed;
+        isBare = bare;
+    }
 
     /** Whether any task may be here. */
     boolean isUsed() {
@@ -84,10 +97,10 @@ final class SondeHooksTasks {
     }
 
     /** Records the submission of a task that may be submitted more than once; false if there is no room. */
-    boolean addShared(SondeHooksCarried made, Object task, boolean isEmpty) {
+    boolean addShared(SondeHooksCarried made, Object task, boolean isEmpty, long now) {
         SondeHooksCarried there = find(task);
-        if (there != null) {
-            there.pend(1);
+        if (there != null && there.pend(1) > 1) { // otherwise it is about to be removed
+            there.submittedAgain(now);
             if (!there.isSame(made)) {
                 spoil(there);
             }

@@ -285,7 +285,11 @@ public final class SondeHooksWatch {
             }
         }
         long grouping = table[at + 3] & GROUPING;
-        return grouping == 0 ? SondeHooks.begin(id, setting) : SondeHooksLabels.begin(id, setting, grouping);
+        long token = grouping == 0 ? SondeHooks.begin(id, setting) : SondeHooksLabels.begin(id, setting, grouping);
+        if ((table[at + 3] & WATCH_QUEUED) != 0 && token != 0) {
+            SondeHooksHandOff.began(id);
+        }
+        return token;
     }
 
     /** The fourth word of the entry of a spot; -1 if it is off. */

@@ -2,6 +2,7 @@ package java.lang;
 
 import static sonde.layout.Layout.ON;
 import static sonde.layout.Layout.TRACED;
+import static sonde.layout.Layout.WATCH_QUEUED;
 import static sonde.layout.Layout.WATCH_WORDS;
 
 /** Controls spots, anchors and tag points for the agent: prepares everything that their hooks need before they are on. */
@@ -24,7 +25,7 @@ final class SondeHooksWatches {
     }
 
     /** Replaces the table. */
-    static void set(long[] table, String[] members, int[] positions, String[] bridges, boolean fresh) {
+    static void set(long[] table, String[] members, int[] positions, String[] bridges, boolean fresh, boolean bare) {
         if (fresh) {
             SondeHooksWatch.watches = null;
             SondeHooksPath.renew();
@@ -47,6 +48,11 @@ final class SondeHooksWatches {
                 SondeHooksDirect.set(members, positions, bridges);
             }
         }
+        boolean timed = false;
+        for (int at = 0; table != null && at < table.length; at += WATCH_WORDS) {
+            timed |= (table[at] & ON) != 0 && (table[at + 3] & WATCH_QUEUED) != 0;
+        }
+        SondeHooksHandOff.set(timed, bare);
         SondeHooksWatch.watches = table == null ? null : only(table);
     }
 

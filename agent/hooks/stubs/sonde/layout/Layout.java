@@ -52,6 +52,7 @@ public final class Layout {
     public static final int FIRST_METHOD_ID = 0x10000;
     public static final int CALIBRATION_ID = 0x1;
     public static final int ADJUSTMENT_ID = 0x2;
+    public static final int QUEUED_ID = 0xfe;
     public static final int HANDED_ID = 0xff;
     public static final int CALLERS_FIRST = 0x100;
     public static final int CALLERS_MOST = 0x1000;
@@ -65,6 +66,7 @@ public final class Layout {
     public static final int WATCH_PURE = 0x10000;
     public static final int WATCH_FAILS = 0x20000;
     public static final int WATCH_QUOTA_SHIFT = 0x12;
+    public static final int WATCH_QUEUED = 0x20000000;
     public static final int PATH_POSITIONS = 0x1c;
     public static final int TAGS_MOST = 0x10;
     public static final int TAG_TRACE = 0x10;

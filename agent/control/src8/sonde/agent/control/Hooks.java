@@ -86,8 +86,8 @@ final class Hooks {
         return SondeHooksControl.change(KEY, entries);
     }
 
-    void watches(long[] table, String[] members, int[] positions, String[] bridges, boolean fresh) {
-        SondeHooksControl.watches(KEY, table, members, positions, bridges, fresh);
+    void watches(long[] table, String[] members, int[] positions, String[] bridges, boolean fresh, boolean bare) {
+        SondeHooksControl.watches(KEY, table, members, positions, bridges, fresh, bare);
     }
 
     /** Sets the table of a pack. */

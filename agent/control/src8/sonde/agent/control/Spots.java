@@ -6,6 +6,7 @@ final class Spots {
     private static final int WORDS = 4;
 
     private final boolean fresh;
+    private final boolean bare;
     private final long[] table;
     private final String[] members;
     private final int[] positions;
@@ -13,6 +14,7 @@ final class Spots {
 
     private Spots(Received command) throws BadFrame {
         fresh = flag(command);
+        bare = flag(command);
         table = new long[command.count(8)];
         for (int i = 0; i < table.length; i++) {
             table[i] = command.u64();
@@ -50,7 +52,7 @@ final class Spots {
         if (entries != 0 && !hasEnd()) { // an empty entry ends the search of hooks
             throw new Refusal("the table of watches has no empty entry");
         }
-        hooks.watches(entries == 0 ? null : table, members, positions, bridges, fresh);
+        hooks.watches(entries == 0 ? null : table, members, positions, bridges, fresh, bare);
     }
 
     private boolean hasEnd() {
