@@ -329,7 +329,7 @@ func TestCategoryRootsLive(t *testing.T) {
 		path := strings.Join(append([]string{classes}, jars...), string(os.PathListSeparator))
 		p := &monitoredProgram{t, jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: []string{"-cp", path, "calls.Calls", "warm"}})}
 		wants := map[string]string{
-			"trace":   `"category":"web","incoming":true,"target":"GET /orders/{}"`,
+			"trace":   `"category":"web","incoming":true,"target":"GET /orders/{}","status":200`,
 			"profile": `"name":"handle","descriptor":"(Lcom/sun/net/httpserver/HttpExchange;)V","category":"web"`, // a type of the program
 		}
 		for _, args := range [][]string{{"trace", "--limit", "1"}, {"profile", "--timing", "exact", "--calls", "3"}} {

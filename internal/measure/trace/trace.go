@@ -165,6 +165,7 @@ type Call struct {
 	Category   string `json:"category,omitempty"` // of a call that goes out of the program or answers one that came in: db, web, messaging
 	Incoming   bool   `json:"incoming,omitempty"` // it answers one that came in
 	Target     string `json:"target,omitempty"`   // of such a call: the statement, method and host or path, or destination
+	Status     int    `json:"status,omitempty"`   // of the answer to an incoming request
 	SpanID     string `json:"spanId,omitempty"`   // of such a call: its name for the program that it calls
 	PID        int    `json:"pid,omitempty"`      // of another program, below the call that has caused it
 	Thread
@@ -185,11 +186,12 @@ type Call struct {
 	Folded      []*Folded         `json:"folded,omitempty"`   // further calls by it, of methods of which it has many children
 	Children    []*Call           `json:"children,omitempty"` // by start time
 
-	label uint32
-	start uint64
-	ring  uint32
-	gone  Omitted // while it waits: calls of its depth or below that are not kept
-	known bool    // its names are known
+	label  uint32
+	status int
+	start  uint64
+	ring   uint32
+	gone   Omitted // while it waits: calls of its depth or below that are not kept
+	known  bool    // its names are known
 }
 
 // Omitted is a number of calls and the time they took.
@@ -438,7 +440,7 @@ func (c *Call) answer(category string, tags []results.TagValue, redact *Redactor
 	}
 	slices.Sort(known) // the method of a request is before its path
 	if c.Target = targetOf(known, tags, redact); c.Target != "" {
-		c.Category, c.Incoming = category, true
+		c.Category, c.Incoming, c.Status = category, true, max(0, c.status)
 	}
 }
 
@@ -486,7 +488,10 @@ func (c *Call) resolveSpot(names *liveprobes.Names, redact *Redactor) {
 		default:
 			value.Text, value.Redacted = redact.Text(value.raw)
 		}
-		value.Expression = capture.Text
+		if value.Expression = capture.Text; capture.Text == categories.StatusName && spot.Answers {
+			c.status, _ = strconv.Atoi(value.raw) // 0 if it failed
+			continue
+		}
 		c.Values = append(c.Values, value)
 	}
 	slices.SortFunc(c.Values, func(a, b Value) int { return cmp.Compare(a.Index, b.Index) })

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
 	"github.com/sonde-jvm/sonde/internal/measure/results"
+	"github.com/sonde-jvm/sonde/internal/spec/categories"
 	"github.com/sonde-jvm/sonde/internal/weave/probes"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
@@ -101,6 +102,8 @@ func TestAnswers(t *testing.T) {
 	tag := func(name, value string) results.TagValue {
 		return results.TagValue{Name: name, Value: value, Set: true}
 	}
+	status := []probes.CaptureName{{Index: probes.ExitCapture, Text: categories.StatusName}}
+	values := func() []Value { return []Value{{Index: probes.ExitCapture, AtExit: true, raw: "503"}} }
 	request := []results.TagValue{tag("sonde_in_web_path", "/pay/{}"), tag("sonde_in_web_method", "POST"), tag("tier", "gold")}
 	for _, test := range []struct {
 		category string
@@ -114,13 +117,16 @@ func TestAnswers(t *testing.T) {
 		{"", request, " false "},
 	} {
 		names := &liveprobes.Names{
-			Spots:  map[uint32]probes.SpotName{1: {Class: "A", Name: "m", Category: test.category, Answers: test.category != ""}},
+			Spots:  map[uint32]probes.SpotName{1: {Class: "A", Name: "m", Category: test.category, Answers: test.category != "", Captures: status}},
 			Labels: map[uint32]liveprobes.Label{9: {Tags: test.tags}},
 		}
-		inner := &Call{Spot: 1, label: 9}
-		tx := &Transaction{Root: &Call{Spot: 1, label: 9, Children: []*Call{inner}}}
+		inner := &Call{Spot: 1, label: 9, Values: values()}
+		tx := &Transaction{Root: &Call{Spot: 1, label: 9, Values: values(), Children: []*Call{inner}}}
 		if !tx.Resolve(names, NewRedactor(nil)) {
 			t.Fatal("not resolved")
+		}
+		if c := tx.Root; c.Incoming != (c.Status == 503) || inner.Status != 0 || test.category != "" && len(c.Values) > 0 {
+			t.Errorf("%s: the status is %d, of the inner call %d, with the values %v", test.category, c.Status, inner.Status, c.Values)
 		}
 		if c := tx.Root; fmt.Sprint(c.Category, " ", c.Incoming, " ", c.Target) != test.want {
 			t.Errorf("%s %+v: got %s %v %s, want %s", test.category, test.tags, c.Category, c.Incoming, c.Target, test.want)

@@ -2,6 +2,7 @@ package otlp
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
@@ -46,6 +47,9 @@ func describe(span *tracepb.Span, c *trace.Call) {
 // verbs are the methods of requests that the conventions name.
 var verbs = []string{"GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "QUERY"}
 
+// leastError is the least status of an answer that is an error of the program that answers.
+const leastError = 500
+
 // describeRequest describes a request that is sent to a host, or answered. Of the path of the latter, parts that identify something are
 // placeholders, as in a route, so that it has no secrets and few values.
 func describeRequest(span *tracepb.Span, about *attributeList, c *trace.Call) {
@@ -69,6 +73,15 @@ func describeRequest(span *tracepb.Span, about *attributeList, c *trace.Call) {
 		return
 	}
 	span.Kind = tracepb.Span_SPAN_KIND_SERVER
+	if c.Status > 0 {
+		about.number(categories.StatusName, int64(c.Status))
+	}
+	if c.Status >= leastError {
+		about.text("error.type", strconv.Itoa(c.Status))
+		if !c.Threw {
+			span.Status = &tracepb.Status{Code: tracepb.Status_STATUS_CODE_ERROR}
+		}
+	}
 	if strings.HasPrefix(rest, "/") {
 		span.Name = valid(span.Name + " " + rest)
 		about.text("url.path", rest)

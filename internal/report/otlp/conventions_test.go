@@ -36,6 +36,14 @@ func TestDescribe(t *testing.T) {
 		},
 		{trace.Call{Category: "web", Incoming: true, Class: "a.Filter", Method: "doFilter", Target: "OPTIONS *"}, "OPTIONS SERVER http.request.method=OPTIONS"},
 		{
+			trace.Call{Category: "web", Incoming: true, Class: "a.Filter", Method: "doFilter", Target: "GET *", Status: 404},
+			"GET SERVER http.request.method=GET http.response.status_code=404",
+		},
+		{
+			trace.Call{Category: "web", Incoming: true, Class: "a.Filter", Method: "doFilter", Target: "GET *", Status: 503},
+			"GET SERVER http.request.method=GET http.response.status_code=503 error.type=503 STATUS_CODE_ERROR",
+		},
+		{
 			trace.Call{Category: "messaging", Incoming: true, Class: "a.Listener", Method: "onMessage", Target: "orders"},
 			"process orders CONSUMER messaging.system=jms messaging.operation.name=process messaging.operation.type=process messaging.destination.name=orders",
 		},
@@ -53,6 +61,12 @@ func TestDescribe(t *testing.T) {
 		got := span.GetName() + " " + span.GetKind().String()[len("SPAN_KIND_"):]
 		for _, a := range span.GetAttributes() {
 			got += fmt.Sprintf(" %s=%s", a.GetKey(), a.GetValue().GetStringValue())
+			if number := a.GetValue().GetIntValue(); number != 0 {
+				got += fmt.Sprint(number)
+			}
+		}
+		if code := span.GetStatus().GetCode(); code != tracepb.Status_STATUS_CODE_UNSET {
+			got += " " + code.String()
 		}
 		if got != test.want {
 			t.Errorf("%s\nwant %s", got, test.want)

@@ -198,3 +198,19 @@ func TestJakartaIsAsJavax(t *testing.T) {
 		}
 	}
 }
+
+// TestStatus: how the status of an answer is read is valid, and known where requests of servlets and of the JDK's server are answered.
+func TestStatus(t *testing.T) {
+	tags, err := Incoming()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tag := range tags {
+		value, mayCall := Status(tag.At)
+		text := tag.At.String()
+		want := strings.Contains(text, "servlet") || strings.Contains(text, "httpserver")
+		if (value != nil) != want || want && len(mayCall) != 1 {
+			t.Errorf("at %s the status is %v, with %v", text, value, mayCall)
+		}
+	}
+}

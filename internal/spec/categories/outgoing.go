@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sonde-jvm/sonde/internal/spec/expr"
+	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 )
 
@@ -97,4 +99,33 @@ func Answered(tag string) string {
 	}
 	category, _, _ := strings.Cut(rest, "_")
 	return category
+}
+
+// StatusName is the name of the status of an answer, as OpenTelemetry has it.
+const StatusName = "http.response.status_code"
+
+// statuses are how a method that answers a request reads the status of the answer when it ends, by the package of its type.
+var statuses = []struct{ prefix, value, mayCall string }{
+	{"jakarta.servlet.", "$2.(jakarta.servlet.http.HttpServletResponse).getStatus()", "jakarta.servlet.http.HttpServletResponse.getStatus()"},
+	{"javax.servlet.", "$2.(javax.servlet.http.HttpServletResponse).getStatus()", "javax.servlet.http.HttpServletResponse.getStatus()"},
+	{"com.sun.net.httpserver.", "$1.getResponseCode()", "com.sun.net.httpserver.HttpExchange.getResponseCode()"},
+}
+
+// Status returns the status of the answer, to be read at the end of a method at which a tag of incoming calls gets its value, and what
+// that calls; nil where it is not known.
+func Status(at *pattern.Pattern) (value *expr.Expr, mayCall []*pattern.Pattern) {
+	for _, s := range statuses {
+		if !strings.HasPrefix(at.String(), s.prefix) {
+			continue
+		}
+		method, err := pattern.Parse(s.mayCall)
+		if err != nil {
+			return nil, nil // a test parses them all
+		}
+		if value, err = expr.ParseOwn(s.value); err != nil {
+			return nil, nil
+		}
+		return value, []*pattern.Pattern{method}
+	}
+	return nil, nil
 }

@@ -20,12 +20,13 @@ func TestAnswers(t *testing.T) {
 	}
 	p := &Plan{Request: r}
 	for class, want := range map[string]string{"com/sun/net/httpserver/Filter$Chain": "web", "com/sun/net/httpserver/Filter": "", "jakarta/jms/MessageListener": ""} {
-		s := &Spot{answers: p.answeredBy(classfile.MethodRef{Class: class, Name: "doFilter", Descriptor: "(Lcom/sun/net/httpserver/HttpExchange;)V"})}
-		if got := s.Describe(1); got.Category != want || got.Answers != (want != "") {
+		s := &Spot{}
+		s.answers, s.status = p.answeredBy(classfile.MethodRef{Class: class, Name: "doFilter", Descriptor: "(Lcom/sun/net/httpserver/HttpExchange;)V"})
+		if got := s.Describe(1); got.Category != want || got.Answers != (want != "") || (s.status != nil) != (want == "web") {
 			t.Errorf("%s: category %q, answers %v, want %q", class, got.Category, got.Answers, want)
 		}
 	}
-	if got := p.answeredBy(classfile.MethodRef{Class: "jakarta/jms/MessageListener", Name: "onMessage", Descriptor: "(Ljakarta/jms/Message;)V"}); got != "messaging" {
+	if got, _ := p.answeredBy(classfile.MethodRef{Class: "jakarta/jms/MessageListener", Name: "onMessage", Descriptor: "(Ljakarta/jms/Message;)V"}); got != "messaging" {
 		t.Errorf("a listener answers %q", got)
 	}
 }

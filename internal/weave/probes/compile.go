@@ -382,7 +382,7 @@ func (p *Plan) addProbe(m universe.Method, probe *Probe) (made []*Spot) {
 			Method: m, Probe: probe, sequence: q, conditional: q != nil || !probe.Inside && (probe.entry != nil || probe.exit != nil || probe.mark != nil),
 		}
 		if probe.Level >= probeset.Trace && !probe.Inside {
-			s.answers = p.answeredBy(m.MethodRef)
+			s.answers, s.status = p.answeredBy(m.MethodRef)
 		}
 		s.Queued = probe.isOfTasks() && !p.classes.IsAhead
 		if s.Fails = probe.Fails != nil; probe.mark != nil {
@@ -396,7 +396,7 @@ func (p *Plan) addProbe(m universe.Method, probe *Probe) (made []*Spot) {
 		default:
 			s.Below = p.Positions.last(q)
 		}
-		if err := p.equip(s); err != nil {
+		if err := p.equipWithStatus(s); err != nil {
 			p.sum(&probe.namer).leave(m, err)
 			p.unfit = append(p.unfit, match{Method: m, probes: []*Probe{probe}})
 			return nil
@@ -410,14 +410,31 @@ func (p *Plan) addProbe(m universe.Method, probe *Probe) (made []*Spot) {
 	return made
 }
 
-// answeredBy returns the category of the incoming calls that a method answers; "" for none.
-func (p *Plan) answeredBy(m classfile.MethodRef) string {
+// answeredBy returns the category of the incoming calls that a method answers, and the status of the answer; "" for none.
+func (p *Plan) answeredBy(m classfile.MethodRef) (category string, of *status) {
 	for _, t := range p.tags {
 		if category := categories.Answered(t.Name); category != "" && t.methods.Match(m) {
-			return category
+			if value, mayCall := categories.Status(t.At); value != nil {
+				of = &status{value, mayCall}
+			}
+			return category, of
 		}
 	}
-	return ""
+	return "", nil
+}
+
+// equipWithStatus is equip for a spot whose status is read if there is room for one more value, and its types fit.
+func (p *Plan) equipWithStatus(s *Spot) error {
+	if s.status != nil && s.Probe.late < mostValues {
+		with := *s
+		with.Form, with.Flags = instrument.Capturing, s.Flags&^arena.Here
+		if p.equip(&with) == nil {
+			*s = with
+			return nil
+		}
+	}
+	s.status = nil
+	return p.equip(s)
 }
 
 // userSpots returns the spots of a user's template in the method of a watch: the template, what it records, and
@@ -627,6 +644,15 @@ func (p *Plan) capture(s *Spot, m universe.Method, code []weave.Lowered) (depend
 		code[value.code] = checked
 		depends = append(depends, checked.Depends())
 		s.captures = append(s.captures, named)
+	}
+	if s.status != nil {
+		checked, err := condition.CheckValue(s.status.value, p.scope(m, condition.Exit, s.status.mayCall))
+		if err != nil {
+			return nil, err
+		}
+		code[exitValues+s.Probe.late] = checked
+		depends = append(depends, checked.Depends())
+		s.captures = append(s.captures, CaptureName{Index: s.Probe.late | ExitCapture, Text: categories.StatusName})
 	}
 	return depends, nil
 }

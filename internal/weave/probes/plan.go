@@ -49,6 +49,7 @@ type Spot struct {
 	conditional bool
 	record      weave.Record // of a user's template; its name is empty for others
 	answers     string       // the category of the incoming calls that the method answers; "" for none
+	status      *status      // of the answer, where a call answers a request; nil if it is not read
 	Off         string       // why it was switched off; "" while it is on
 }
 

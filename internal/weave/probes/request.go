@@ -62,10 +62,17 @@ type Probe struct {
 	entry, exit *expr.Expr
 	mark        *pattern.Sequence // of the category; nil without one
 	captures    []capture
+	late        int // how many of them are read at the exit
 	groups      uint16
 	form        instrument.Form
 	user        *instrument.User // nil without a template of the user
 	Quota       uint16           // the number of the quota from which its spots take calls, to be set before Compile; 0 for none
+}
+
+// A status is how the status of an answer is read at the end of the call that gives it.
+type status struct {
+	value   *expr.Expr
+	mayCall []*pattern.Pattern
 }
 
 // A capture is an expression whose value is recorded with a call.
@@ -233,12 +240,12 @@ const (
 )
 
 func (p *Probe) readCaptures() error {
-	var early, late int
+	early := 0
 	for _, value := range p.Captures {
 		c := capture{expr: value, index: early, code: entryValues + early}
 		count := &early
 		if value.ReadsExit() {
-			c.index, c.code, count = late|ExitCapture, exitValues+late, &late
+			c.index, c.code, count = p.late|ExitCapture, exitValues+p.late, &p.late
 		}
 		if *count++; *count > mostValues {
 			return fmt.Errorf("capture %s: at most %d values can be captured at the entry of a call and %d at its exit: leave some out, or add a second probe", value.Text(), mostValues, mostValues)
