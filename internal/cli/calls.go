@@ -88,6 +88,9 @@ SHARE       part of the time of all incoming calls (of tasks and routes only if 
 RUNNING     threads that are in such a call now
 CALL        the key: method and path, the statement, the host and so on
 
+The line with the rates also has the collections of garbage that ended and the part of the time
+that they took, as the JVM publishes it in shared memory: of most collectors, their pauses.
+
 With --by caller, the outgoing calls that a request or a message makes are below it, with how many each
 makes: 10 × SELECT … is a loop that executes a statement. Their SHARE is that of all incoming calls.
 
@@ -368,6 +371,15 @@ func (c *callRules) summary(t *monitorTable) string {
 		parts = append(parts, text)
 	}
 	return cmp.Or(strings.Join(parts, ", "), "no calls")
+}
+
+// collectionsText says how much of the time the garbage collector took.
+func collectionsText(t *monitorTable) string {
+	gc := t.to.GC.Since(t.from.GC)
+	if gc == nil || t.Length <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %s, %s of the time", format.Count(int(gc.Count), "garbage collection", "garbage collections"), format.Percent(gc.Time.Seconds()/t.Length.Seconds()))
 }
 
 // reportRules reports where the hooks of Sonde's own rules are.

@@ -230,6 +230,9 @@ func TestQueueTimeLive(t *testing.T) {
 			classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{"testdata/calls/Queues.java"}})
 			p := &monitoredProgram{t, jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: []string{"-cp", classes, "calls.Queues"}})}
 			final, did, _ := observeCalls(t, p, rounds, "--category", "tasks")
+			if final.GC == nil || final.GC.Count < 1 || final.GC.Time <= 0 {
+				t.Errorf("the program has collected its garbage, but this is known: %+v", final.GC)
+			}
 			rows := make(map[string]document.MonitorRow)
 			for _, r := range final.Rows {
 				rows[strings.TrimPrefix(r.Class, "calls.Queues$")] = r

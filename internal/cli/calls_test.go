@@ -114,7 +114,8 @@ db out        1      0.5       0   500 ns    -      -        0  (other) < (no in
 
 func TestCallsSummary(t *testing.T) {
 	b, table := callsSample(t, byKey)
-	want := "process 4711, 2.00 s: in the last 2.00 s web in 10/s (1 error), db out 22/s (2.2 for each incoming call)"
+	b.last.GC, b.first.GC = &monitor.Collections{Count: 5, Time: 90 * time.Millisecond}, &monitor.Collections{Count: 2, Time: 10 * time.Millisecond}
+	want := "process 4711, 2.00 s: in the last 2.00 s web in 10/s (1 error), db out 22/s (2.2 for each incoming call); 3 garbage collections, 4.00 % of the time"
 	if got := b.headline(table); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

@@ -265,6 +265,11 @@ func (c *monitorCommand) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { _ = r.session.Release() }()
+	if r.rules != nil {
+		meter := cost.Watch(r.session.JVM())
+		defer meter.Close()
+		r.table.collections = meter.Collections
+	}
 	r.table.begin(monitor.Start(r.session.Now()))
 	r.table.main, r.table.source = r.session.JVM().Main, r.session
 	if r.applied.isUsed() {
@@ -468,9 +473,11 @@ type liveTable struct {
 	describe    func(d *document.Monitor, t *monitorTable) // adds what is known only at the end
 	records     func() []results.Recorded                  // what templates of the user have recorded; nil if there can be none
 
-	rules      *callRules // nil unless rows are those of sonde calls
-	patterns   []string   // each has a row, even if it matches no loaded method
-	patternsOf func(row *results.Row) []string
+	rules *callRules // nil unless rows are those of sonde calls
+	// collections returns how many collections of garbage have ended, and how long they took; nil unless rows are those of sonde calls.
+	collections func() (n int64, took time.Duration, ok bool)
+	patterns    []string // each has a row, even if it matches no loaded method
+	patternsOf  func(row *results.Row) []string
 
 	methods     map[uint32]results.Row // by ID, as of the last table
 	first, last *monitor.Reading
@@ -489,7 +496,19 @@ type monitorTable struct {
 	farewell *session.Farewell // nil where there was nothing to leave any more
 }
 
-func (b *liveTable) begin(first *monitor.Reading) { b.first, b.last = first, first }
+func (b *liveTable) begin(first *monitor.Reading) {
+	b.first, b.last = first, first
+	b.readCollections()
+}
+
+func (b *liveTable) readCollections() {
+	if b.collections == nil {
+		return
+	}
+	if n, took, ok := b.collections(); ok {
+		b.last.GC = &monitor.Collections{Count: n, Time: took}
+	}
+}
 
 func (b *liveTable) read() error {
 	reading, err := monitor.Take(b.source, b.last, b.options.Stall)
@@ -497,6 +516,7 @@ func (b *liveTable) read() error {
 		return err
 	}
 	b.last = reading
+	b.readCollections()
 	return nil
 }
 
@@ -862,7 +882,7 @@ func (b *liveTable) headline(table *monitorTable) string {
 	}
 	calls := format.AtLeast(table.Total.LowerBound, format.Count(int(table.Total.Calls), "call", "calls"))
 	if b.rules != nil {
-		return text + b.rules.summary(table)
+		return text + b.rules.summary(table) + collectionsText(table)
 	}
 	return text + fmt.Sprintf("%s, %s/s, %s, %s", calls, format.Rate(table.Total.Rate),
 		format.Count(table.Threads, "thread", "threads"), b.times())
@@ -890,6 +910,7 @@ func (b *liveTable) document(table *monitorTable) *document.Monitor {
 		}
 		d.Stalls = append(d.Stalls, s)
 	}
+	d.GC = table.to.GC.Since(table.from.GC)
 	if table.final {
 		b.describe(d, table)
 	}

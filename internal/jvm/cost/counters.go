@@ -1,6 +1,7 @@
 package cost
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/jvm/perfdata"
@@ -11,6 +12,26 @@ type counters struct {
 	safepoints  int64
 	pause       time.Duration // with the wait until all threads have stopped
 	compileTime time.Duration
+}
+
+// collectionsFrom returns how many collections of garbage have ended, and how long they took: of most collectors, the pauses for them.
+func collectionsFrom(c *perfdata.Counters) (n int64, took time.Duration, ok bool) {
+	frequency, ok := c.Number("sun.os.hrt.frequency")
+	if !ok || frequency <= 0 {
+		return 0, 0, false
+	}
+	var all int64
+	collector := 0
+	for ; ; collector++ {
+		prefix := fmt.Sprintf("sun.gc.collector.%d.", collector)
+		count, hasCount := c.Number(prefix + "invocations")
+		ticks, hasTicks := c.Number(prefix + "time")
+		if !hasCount || !hasTicks || count < 0 || ticks < 0 {
+			break
+		}
+		n, all = n+count, all+ticks
+	}
+	return n, time.Duration(float64(all) / float64(frequency) * float64(time.Second)), collector > 0
 }
 
 // countersFrom converts published counters, whose times are in ticks of the JVM's clock.

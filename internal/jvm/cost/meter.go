@@ -83,12 +83,26 @@ func (m *Meter) Stopped() (stopped time.Duration, ok bool) {
 	return r.counters.pause, r.Known.Pauses
 }
 
-func (m *Meter) readCounters(r *Reading) {
+// Collections returns how many collections of garbage have ended, and how long they took; false if that is not known.
+func (m *Meter) Collections() (n int64, took time.Duration, ok bool) {
+	if found := m.published(); found != nil {
+		return collectionsFrom(found)
+	}
+	return 0, 0, false
+}
+
+// published returns the counters of the JVM; nil if there are none.
+func (m *Meter) published() *perfdata.Counters {
 	if m.counters == nil {
-		return
+		return nil
 	}
 	// Entries before a defect are valid: entries are only ever added.
 	found, _ := perfdata.Read(io.NewSectionReader(m.counters, 0, perfdata.MaxSize))
+	return found
+}
+
+func (m *Meter) readCounters(r *Reading) {
+	found := m.published()
 	if found == nil {
 		return
 	}

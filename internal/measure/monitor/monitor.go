@@ -137,6 +137,21 @@ type Reading struct {
 	Threads []arena.Thread           // threads with running calls, without their trees
 	Called  int                      // threads that have called a hooked method
 	Lost    uint64                   // calls that could not be counted
+	GC      *Collections             // so far; nil if unknown
+}
+
+// Collections are collections of garbage that have ended, and their time.
+type Collections struct {
+	Count int64         `json:"collections"`
+	Time  time.Duration `json:"nanos"`
+}
+
+// Since returns the collections after an earlier reading; nil if that is not known.
+func (c *Collections) Since(earlier *Collections) *Collections {
+	if c == nil || earlier == nil {
+		return nil
+	}
+	return &Collections{c.Count - earlier.Count, c.Time - earlier.Time}
 }
 
 // Start returns the reading before the first call.

@@ -262,6 +262,8 @@ type Monitor struct {
 	Total   MonitorRow   `json:"total"`
 	Rows    []MonitorRow `json:"rows"`
 	Stalls  []Stall      `json:"stalls,omitempty"` // the oldest; rows count all
+	// GC are the collections of garbage in the interval, in objects of sonde calls.
+	GC *monitor.Collections `json:"gc,omitempty"`
 
 	JDK       string    `json:"jdk,omitempty"`
 	Main      string    `json:"main,omitempty"`

@@ -257,6 +257,7 @@ public final class Queues {
                     wait.endOfRound();
                 }
             }
+            System.gc();
             StringBuilder text = new StringBuilder("did");
             for (Wait wait : WAITS) {
                 text.append(' ').append(wait.name).append(':').append(wait.least).append(':').append(wait.most);
