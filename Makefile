@@ -10,9 +10,9 @@ FUZZTIME ?= 30s
 # How often `make soak` starts each JDK while another user tries to read its ticket (as root).
 STARTS ?= 100
 # Tests that start JVMs wait for them much of the time, so more of them run at once than there are processors.
-SHARE := -p 3 -parallel 4
+SHARE := -p 4 -parallel 4
 # go test starts packages in this order: the longest go first, so that they do not run alone at the end.
-PACKAGES := ./test/live ./internal/cli ./test/walk ./test/tenants ./...
+PACKAGES := ./test/live ./internal/cli ./test/walk ./internal/report/html ./test/tenants ./...
 GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.12.2
 
 # Nothing here needs C, and what ships has none: then everything is compiled once. Without paths in the

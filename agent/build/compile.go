@@ -1,7 +1,10 @@
 package main
 
 import (
+	"bufio"
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -15,28 +18,69 @@ import (
 // compilerMajor is the JDK whose javac builds the committed files: another version may order a constant pool differently.
 const compilerMajor = 17
 
-func findJavac() (string, error) {
+func findJava() (string, error) {
 	for _, jdk := range jvmtest.Installed() {
 		if jdk.Major == compilerMajor {
-			return jdk.Tool("javac"), nil
+			return jdk.Tool("java"), nil
 		}
 	}
 	return "", fmt.Errorf("no JDK %d found: install openjdk-%[1]d-jdk-headless or name its home in SONDE_JDKS", compilerMajor)
 }
 
-// A compiler compiles folders of Java sources to folders of classes, in a temporary directory.
+// A compiler compiles folders of Java sources to folders of classes, in a temporary directory. One JVM does
+// it all: javac takes far longer in a new one.
 type compiler struct {
-	javac string
-	work  string
-	steps int
+	work    string
+	steps   int
+	java    *exec.Cmd
+	orders  io.WriteCloser
+	answers *bufio.Scanner
 }
 
-func newCompiler(javac string) (*compiler, error) {
+// resident runs javac with the arguments in each file that a line of its input names. It prints what javac
+// prints, then its exit code.
+const resident = `
+import java.nio.file.*;
+import java.util.*;
+import java.util.spi.ToolProvider;
+
+class Resident {
+    public static void main(String[] args) {
+        ToolProvider javac = ToolProvider.findFirst("javac").orElseThrow();
+        for (Scanner in = new Scanner(System.in); in.hasNextLine();) {
+            System.out.println("` + exitCode + `" + javac.run(System.out, System.out, "@" + in.nextLine()));
+        }
+    }
+}
+`
+
+const exitCode = "exit code "
+
+func newCompiler(java string) (*compiler, error) {
 	work, err := os.MkdirTemp("", "sonde-agent-build-")
-	return &compiler{javac: javac, work: work}, err
+	if err != nil {
+		return nil, err
+	}
+	program := filepath.Join(work, "Resident.java")
+	c := &compiler{work: work, java: exec.Command(java, "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", program)}
+	c.java.Stderr = os.Stderr
+	c.orders, err = c.java.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := c.java.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	c.answers = bufio.NewScanner(out)
+	return c, errors.Join(os.WriteFile(program, []byte(resident), 0o644), c.java.Start())
 }
 
-func (c *compiler) close() { os.RemoveAll(c.work) }
+func (c *compiler) close() {
+	_ = c.orders.Close()
+	_ = c.java.Wait() // it has done what was wanted
+	os.RemoveAll(c.work)
+}
 
 // A module is sources compiled together for one version of Java.
 type module struct {
@@ -68,10 +112,31 @@ func (c *compiler) compile(m module) (folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	if text, err := exec.Command(c.javac, args...).CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("%s --release %d: %w\n%s", c.javac, m.release, err, text)
+	if err := c.javac(filepath.Join(base, "arguments"), args); err != nil {
+		return nil, fmt.Errorf("javac --release %d: %w", m.release, err)
 	}
 	return read(out, ".class")
+}
+
+// javac runs javac with arguments, which it writes to a file. It prints nothing if it succeeds.
+func (c *compiler) javac(file string, args []string) error {
+	if err := os.WriteFile(file, []byte(strings.Join(args, "\n")), 0o644); err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintln(c.orders, file); err != nil {
+		return err
+	}
+	var text []string
+	for c.answers.Scan() {
+		if c.answers.Text() == exitCode+"0" {
+			return nil
+		}
+		if strings.HasPrefix(c.answers.Text(), exitCode) {
+			return errors.New(strings.Join(text, "\n"))
+		}
+		text = append(text, c.answers.Text())
+	}
+	return errors.Join(errors.New("it has ended"), c.answers.Err())
 }
 
 // read reads the files with this extension below root.

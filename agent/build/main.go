@@ -31,11 +31,11 @@ func main() {
 }
 
 func run(agentDir string) error {
-	javac, err := findJavac()
+	java, err := findJava()
 	if err != nil {
 		return err
 	}
-	built, err := products(javac, agentDir)
+	built, err := products(java, agentDir)
 	if err != nil {
 		return err
 	}
@@ -76,8 +76,8 @@ var liveTemplates = []string{
 const controlPrefix = "META-INF/sonde/"
 
 // products builds everything from the sources in agentDir.
-func products(javac, agentDir string) (folder, error) {
-	c, err := newCompiler(javac)
+func products(java, agentDir string) (folder, error) {
+	c, err := newCompiler(java)
 	if err != nil {
 		return nil, err
 	}

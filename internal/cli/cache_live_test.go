@@ -27,13 +27,13 @@ func TestCacheServesTheSecond(t *testing.T) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()
 			c := cachedRuns{dir: filepath.Join(t.TempDir(), "cache")}
-			first := live.Start(t, jdk, live.Attach, live.Calls)
+			first := live.Start(t, jdk, briefAttach, live.Calls)
 			first.Run(1)
 			counted, profiled := c.count(t, first), c.profile(t, first)
 			if counted.Woven == 0 || counted.Cached != 0 || profiled.Woven == 0 {
 				t.Errorf("the first: %+v, %+v", counted, profiled)
 			}
-			other := live.Start(t, jdk, live.Attach, live.Calls)
+			other := live.Start(t, jdk, briefAttach, live.Calls)
 			other.Run(1)
 			for _, p := range []*live.Program{first, other} {
 				if again := c.count(t, p); again.Woven != 0 || again.Cached != counted.Woven {

@@ -63,7 +63,7 @@ func TestCountLive(t *testing.T) {
 func TestDisturbanceLive(t *testing.T) {
 	t.Parallel()
 	for _, jdk := range jvmtest.OneJDK(t) {
-		p := live.Start(t, jdk, live.Attach, live.Everyday...)
+		p := live.Start(t, jdk, briefAttach, live.Everyday...)
 		p.Run(1)
 		counting := startSonde(t, append(countArgs(p.PID, everything...), "--json", "--settle", "1s")...)
 		p.Run(1)
@@ -133,7 +133,7 @@ func TestCountEndsByItself(t *testing.T) {
 	for _, jdk := range jvmtest.OneJDK(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()
-			p := live.Start(t, jdk, live.Attach, live.Hammer)
+			p := live.Start(t, jdk, briefAttach, live.Hammer)
 			p.StartLoad(1)
 			code, out, stderr := sonde(t, countArgs(p.PID, "hammer.Main.tiny*", "--calls", "5000", "--json", "--interval", "50ms", "--timing", "none")...)
 			lines := strings.Split(strings.TrimSpace(out), "\n")
@@ -164,7 +164,7 @@ func TestCountEndsByItself(t *testing.T) {
 // was not called.
 func TestNothingMatches(t *testing.T) {
 	t.Parallel()
-	p := live.Start(t, jvmtest.OneJDK(t)[0], live.Attach, live.Calls)
+	p := live.Start(t, jvmtest.OneJDK(t)[0], briefAttach, live.Calls)
 	p.Run(1)
 	pid := strconv.Itoa(p.PID)
 	file := filepath.Join(t.TempDir(), "probes.yaml")
@@ -193,7 +193,7 @@ func TestCountOutlivesTheJVM(t *testing.T) {
 	for _, jdk := range jvmtest.OneJDK(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()
-			p := live.Start(t, jdk, live.Attach, live.Calls)
+			p := live.Start(t, jdk, briefAttach, live.Calls)
 			p.Run(1)
 			before := p.Counts()
 			counting := startSonde(t, append(countArgs(p.PID, everything...), "--json")...)

@@ -156,7 +156,7 @@ func TestLeftLines(t *testing.T) {
 // TestCountUnread shows that a reader that goes away, as head does, ends a count
 // in order.
 func TestCountUnread(t *testing.T) {
-	p := live.Start(t, jvmtest.OneJDK(t)[0], live.Attach, live.Everyday...)
+	p := live.Start(t, jvmtest.OneJDK(t)[0], briefAttach, live.Everyday...)
 	reader, writer, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)

@@ -88,7 +88,7 @@ func TestRootWithoutCapabilities(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can lack a capability of root")
 	}
-	p := live.Start(t, jvmtest.OneJDK(t)[0], live.Attach, live.Calls)
+	p := live.Start(t, jvmtest.OneJDK(t)[0], briefAttach, live.Calls)
 	p.Run(1)
 	pid := strconv.Itoa(p.PID)
 	for _, args := range [][]string{{"count", pid, "calls.**", "-d", "100ms", "--no-service"}, {"hot", pid, "-d", "100ms", "--no-service"}} {

@@ -26,7 +26,7 @@ func TestEveryDocument(t *testing.T) {
 	t.Parallel()
 	jdk := jvmtest.OneJDK(t)[0]
 	classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{"testdata/walked/OneClass.java"}})
-	program := jvmtest.Start(t, jdk, jvmtest.Launch{Args: []string{"-Xmx64m", "-cp", classes, "OneClass"}})
+	program := jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: []string{"-Xmx64m", "-cp", classes, "OneClass"}})
 	pid, folder := strconv.Itoa(program.PID), t.TempDir()
 	file := func(name string) string { return filepath.Join(folder, name) }
 	probes := file("probes.yaml")

@@ -133,7 +133,11 @@ func openTelemetry(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return []string{"-javaagent:" + agent, "-Dotel.traces.exporter=none", "-Dotel.metrics.exporter=none", "-Dotel.logs.exporter=none"}
+	options := []string{"-javaagent:" + agent, "-Dotel.traces.exporter=none", "-Dotel.metrics.exporter=none", "-Dotel.logs.exporter=none", "-Dotel.instrumentation.common.default-enabled=false"}
+	for _, name := range []string{"executors", "http-url-connection", "java-http-client", "java-http-server"} { // what the programs use: all would take seconds
+		options = append(options, "-Dotel.instrumentation."+name+".enabled=true")
+	}
+	return options
 }
 
 // A callerProgram calls a web server in two ways.
@@ -171,39 +175,46 @@ func TestTraceJoinsNeighbours(t *testing.T) {
 	t.Parallel()
 	jdks := jvmtest.JDKs(t)
 	jdk, agent := jdks[len(jdks)-1], openTelemetry(t)
-	for _, way := range []string{"client", "connection"} {
-		t.Run(way+" to a neighbour", func(t *testing.T) {
-			t.Parallel()
-			server := startJoined(t, jdk, agent...)
-			url := "http://localhost:" + server.request("port", "") + "/now"
-			caller := startCaller(t, jdk, url)
-			s := startSonde(t, "trace", strconv.Itoa(caller.PID), "joined.Caller$Front.order", "--propagate", "--json", "--limit", "1")
-			said := caller.request("order-"+way, url+" none")
-			if code := s.end(t); code != exitOK {
-				t.Fatalf("exit code %d: %s", code, s.stderr.String())
+	ways := []string{"client", "connection"}
+	t.Run("to a neighbour", func(t *testing.T) {
+		t.Parallel()
+		server := startJoined(t, jdk, agent...)
+		url := "http://localhost:" + server.request("port", "") + "/now"
+		caller := startCaller(t, jdk, url)
+		s := startSonde(t, "trace", strconv.Itoa(caller.PID), "joined.Caller$Front.order", "--propagate", "--json", "--limit", strconv.Itoa(len(ways)))
+		var said []string
+		for _, way := range ways {
+			said = append(said, caller.request("order-"+way, url+" none"))
+		}
+		if code := s.end(t); code != exitOK {
+			t.Fatalf("exit code %d: %s", code, s.stderr.String())
+		}
+		for i, line := range strings.SplitN(s.out.String(), "\n", len(ways)+1)[:len(ways)] {
+			if id := parse[joinedJSON](t, line).TraceID; said[i] != id+" "+id {
+				t.Errorf("%s: the neighbour takes part in %s, and Sonde says %s", ways[i], said[i], id)
 			}
-			line, _, _ := strings.Cut(s.out.String(), "\n")
-			if id := parse[joinedJSON](t, line).TraceID; said != id+" "+id {
-				t.Errorf("the neighbour takes part in %s, and Sonde says %s", said, id)
+		}
+	})
+	t.Run("of a neighbour", func(t *testing.T) {
+		t.Parallel()
+		server := startJoined(t, jdk)
+		url := "http://localhost:" + server.request("port", "") + "/seen"
+		caller := startCaller(t, jdk, url, agent...)
+		requests := 2 * len(ways)
+		s := startSonde(t, "trace", strconv.Itoa(server.PID), "joined.Joined$Shop.order", "--json", "--limit", strconv.Itoa(requests))
+		var sent []string
+		for _, way := range ways {
+			sent = append(sent, strings.Fields(caller.request("order-"+way, url+" none"))...)
+		}
+		if code := s.end(t); code != exitOK {
+			t.Fatalf("exit code %d: %s", code, s.stderr.String())
+		}
+		for i, line := range strings.SplitN(s.out.String(), "\n", requests+1)[:requests] {
+			if tx := parse[joinedJSON](t, line); !strings.HasPrefix(sent[i], "[00-"+tx.TraceID+"-"+tx.ParentSpanID+"-") {
+				t.Errorf("the neighbour has sent %s, and Sonde says %+v", sent[i], tx)
 			}
-		})
-		t.Run(way+" of a neighbour", func(t *testing.T) {
-			t.Parallel()
-			server := startJoined(t, jdk)
-			url := "http://localhost:" + server.request("port", "") + "/seen"
-			caller := startCaller(t, jdk, url, agent...)
-			s := startSonde(t, "trace", strconv.Itoa(server.PID), "joined.Joined$Shop.order", "--json", "--limit", "2")
-			sent := strings.Fields(caller.request("order-"+way, url+" none"))
-			if code := s.end(t); code != exitOK {
-				t.Fatalf("exit code %d: %s", code, s.stderr.String())
-			}
-			for i, line := range strings.SplitN(s.out.String(), "\n", 3)[:2] {
-				if tx := parse[joinedJSON](t, line); !strings.HasPrefix(sent[i], "[00-"+tx.TraceID+"-"+tx.ParentSpanID+"-") {
-					t.Errorf("the neighbour has sent %s, and Sonde says %+v", sent[i], tx)
-				}
-			}
-		})
-	}
+		}
+	})
 }
 
 // A sentJSON is what is looked at of a transaction that sends requests.

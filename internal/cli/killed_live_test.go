@@ -195,7 +195,7 @@ const killPatience = 2 * time.Minute
 // within waits until something holds.
 func within(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(killPatience); !holds(); time.Sleep(10 * time.Millisecond) { // only between looks
+	for end := time.Now().Add(killPatience); !holds(); time.Sleep(100 * time.Millisecond) { // only between looks, which may be commands
 		if time.Now().After(end) {
 			t.Fatalf("%s did not happen within %v", what, killPatience)
 		}

@@ -21,6 +21,9 @@ import (
 	"github.com/sonde-jvm/sonde/test/live"
 )
 
+// briefAttach is the door of a program that nobody prepared. Commands do the same whatever a JVM optimises.
+var briefAttach = live.Attach.With(jvmtest.Brief...)
+
 // byBothDoors runs a test on each JDK, in a program that was started with the
 // agent and in one that was not. Outside a soak the JDKs take turns at the doors.
 func byBothDoors(t *testing.T, check func(t *testing.T, jdk jvmtest.JDK, door live.Door)) {
@@ -29,7 +32,7 @@ func byBothDoors(t *testing.T, check func(t *testing.T, jdk jvmtest.JDK, door li
 		t.Fatalf("exit code %d, %s", code, out)
 	}
 	for _, jdk := range jvmtest.JDKs(t) {
-		doors := []live.Door{live.Attach, live.JavaAgent(jar)}
+		doors := []live.Door{briefAttach, live.JavaAgent(jar).With(jvmtest.Brief...)}
 		for i, door := range doors {
 			if !jvmtest.Turn(t, jdk, i, len(doors)) {
 				continue

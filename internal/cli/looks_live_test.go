@@ -33,7 +33,7 @@ type lookedProgram struct {
 func startLooked(t *testing.T, jdk jvmtest.JDK) *lookedProgram {
 	t.Helper()
 	classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{"testdata/looked/Looked.java"}})
-	running := jvmtest.Start(t, jdk, jvmtest.Launch{Args: []string{"-Xmx128m", "-cp", classes, "looked.Looked"}})
+	running := jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: []string{"-Xmx128m", "-cp", classes, "looked.Looked"}})
 	p := &lookedProgram{Running: running, t: t, sonde: sonde, pid: strconv.Itoa(running.PID)}
 	p.work(1)
 	return p

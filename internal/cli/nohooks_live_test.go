@@ -197,7 +197,7 @@ func checkSampledDrill(t *testing.T, pid, method, why, path string) {
 func checkSampledWalk(t *testing.T, jdk jvmtest.JDK, flag, why string) {
 	t.Helper()
 	classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{"testdata/walked/OneClass.java"}})
-	pid := strconv.Itoa(jvmtest.Start(t, jdk, jvmtest.Launch{Args: []string{flag, "-Xmx64m", "-cp", classes, "OneClass"}}).PID)
+	pid := strconv.Itoa(jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: []string{flag, "-Xmx64m", "-cp", classes, "OneClass"}}).PID)
 	if code, out, stderr := sonde(t, "walk", pid, "--sampling", "1s"); code != exitOK || !strings.Contains(out, "No method got a hook: "+why) || !strings.Contains(out, "burn") {
 		t.Errorf("walk: exit code %d: got %s%s, want the cause of burn, and %s", code, out, stderr, why)
 	}

@@ -23,7 +23,7 @@ func TestProfileLive(t *testing.T) {
 	for _, jdk := range jvmtest.OneJDK(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()
-			p := live.Start(t, jdk, live.Attach, live.Calls)
+			p := live.Start(t, jdk, briefAttach, live.Calls)
 			p.Run(1)
 			sum := p.Check()
 			before := p.Counts()
@@ -60,7 +60,7 @@ func TestProfileLive(t *testing.T) {
 func TestProfileOfNothing(t *testing.T) {
 	t.Parallel()
 	jdk := jvmtest.OneJDK(t)[0]
-	p := live.Start(t, jdk, live.Attach, live.Calls)
+	p := live.Start(t, jdk, briefAttach, live.Calls)
 	p.Run(1)
 	for _, tt := range []struct{ root, note, problem string }{
 		{"other.Plain.work", "note: no loaded class matches other.Plain.work; a class that loads later gets its hooks then; similar loaded classes: calls.Plain\n", "sonde: no method that matches other.Plain.work was loaded within "},

@@ -43,10 +43,7 @@ func anotherVersion(t *testing.T) string {
 // remove everything.
 func TestTwoVersions(t *testing.T) {
 	t.Parallel()
-	for i, jdk := range jvmtest.JDKs(t) {
-		if !jvmtest.Turn(t, jdk, i, 2) {
-			continue
-		}
+	for _, jdk := range jvmtest.OneJDK(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()
 			dir := ownDirectory(t)

@@ -96,7 +96,7 @@ func TestLiveViews(t *testing.T) {
 	t.Parallel()
 	jdk := jvmtest.OneJDK(t)[0]
 	classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{"testdata/walked/OneClass.java"}})
-	program := jvmtest.Start(t, jdk, jvmtest.Launch{Args: []string{"-Xmx64m", "-cp", classes, "OneClass"}})
+	program := jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: []string{"-Xmx64m", "-cp", classes, "OneClass"}})
 	pid := strconv.Itoa(program.PID)
 	probes := filepath.Join(t.TempDir(), "probes.yaml")
 	if err := os.WriteFile(probes, []byte("version: 1\nprobes:\n  - name: burning\n    methods: OneClass.burn\n    level: time\n"), 0o600); err != nil {
@@ -113,7 +113,7 @@ func TestLiveViews(t *testing.T) {
 		{[]string{"hot", pid, "--no-service"}, "process " + pid, "METHOD", "OneClass.", "by the"},
 		{[]string{"count", pid, "OneClass.*"}, "", "METHOD", "OneClass.", "restored"},
 		{[]string{"monitor", pid, "OneClass.*", "--by", "method", "--interval", "200ms"}, "process " + pid, "METHOD", "OneClass.", "restored"},
-		{[]string{"trace", pid, "OneClass.prices", "--sample", "1/5000"}, "sonde trace", "WHEN", ":", "restored"},
+		{[]string{"trace", pid, "OneClass.prices", "--sample", "1/1000"}, "sonde trace", "WHEN", ":", "restored"},
 		{[]string{"profile", pid, "--root", "OneClass.prices", "--timing", "stacks"}, "measuring", "METHOD", "OneClass.", "OneClass.prices"},
 		{[]string{"walk", pid, "--duration", "1h", "--sampling", "1s"}, "", "HOT SPOTS", "OneClass.", "Hot spots and their causes"},
 		{[]string{"apply", pid, "-f", probes, "--yes"}, "process " + pid, "PROBE", "burning", "burning"},

@@ -21,7 +21,7 @@ func TestWalkOfOneClass(t *testing.T) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()
 			classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{"testdata/walked/OneClass.java"}})
-			program := jvmtest.Start(t, jdk, jvmtest.Launch{Args: []string{"-Xmx64m", "-cp", classes, "OneClass"}})
+			program := jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: []string{"-Xmx64m", "-cp", classes, "OneClass"}})
 			must := func(args ...string) string {
 				t.Helper()
 				code, out, stderr := sonde(t, args...)

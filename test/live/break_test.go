@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -25,21 +26,28 @@ import (
 
 // variants are JVMs that differ in how they run hooks, lay out memory, or stop
 // their threads. A variant without a major version exists in every JDK.
-var variants = []struct {
-	name    string
-	options string
-	major   int
-}{
+var variants = []variant{
 	{"as it comes", "", 0},
 	{"interpreted", "-Xint", 0},
 	{"compiled at once", "-Xcomp -XX:TieredStopAtLevel=1", 0},
-	{"safepoints all the time", "-XX:+UnlockDiagnosticVMOptions -XX:GuaranteedSafepointInterval=1", 0},
 	{"safepoints a lot", "-XX:+UnlockDiagnosticVMOptions -XX:+SafepointALot -XX:GuaranteedSafepointInterval=1", 17},
 	{"z", "-XX:+UseZGC", 0},
-	{"parallel", "-XX:+UseParallelGC -Xmx48m", 0},
-	{"serial", "-XX:+UseSerialGC -Xmx48m", 0},
 	{"wide references", "-XX:-UseCompressedOops", 17},
 	{"compact headers", "-XX:+UseCompactObjectHeaders", 25},
+}
+
+// soaked are variants of a soak. Collectors with the same barriers as others run many other tests, and JVMs with more safepoints
+// of another kind are among the variants above.
+var soaked = []variant{
+	{"safepoints all the time", "-XX:+UnlockDiagnosticVMOptions -XX:GuaranteedSafepointInterval=1", 0},
+	{"parallel", "-XX:+UseParallelGC -Xmx48m", 0},
+	{"serial", "-XX:+UseSerialGC -Xmx48m", 0},
+}
+
+type variant struct {
+	name    string
+	options string
+	major   int
 }
 
 // TestHooksComeAndGoUnderThreadsThatHammerThem weaves, measures, undoes and
@@ -47,13 +55,17 @@ var variants = []struct {
 // counts are exact and the code is what it was. Outside a soak the JDKs take
 // turns at the variants, except for the first, and cycles are few.
 func TestHooksComeAndGoUnderThreadsThatHammerThem(t *testing.T) {
+	all := variants
+	if jvmtest.Soak() {
+		all = slices.Concat(variants, soaked)
+	}
 	onBothJDKs(t, func(t *testing.T, jdk jvmtest.JDK) {
-		for i, v := range variants {
+		for i, v := range all {
 			cycles := jvmtest.Times(1, 4)
 			switch {
 			case i == 0:
 				cycles = jvmtest.Times(4, 20) // what hooks do differs in four cycles, and comeAndGo collects garbage in each fifth
-			case v.major == 0 && !jvmtest.Turn(t, jdk, i, len(variants)):
+			case v.major == 0 && !jvmtest.Turn(t, jdk, i, len(all)):
 				continue
 			case v.major != 0 && v.major != jdk.Major:
 				continue

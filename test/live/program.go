@@ -45,7 +45,7 @@ func (p *Program) Run(rounds int) {
 }
 
 // StartLoad starts threads that run rounds until StopLoad. Outside a soak they rest
-// half of the time, so that a small machine has time for what is tested.
+// three quarters of the time, so that a small machine has time for what is tested.
 func (p *Program) StartLoad(threads int) {
 	p.t.Helper()
 	how := "resting"

@@ -37,7 +37,7 @@ func start(t *testing.T, jdk jvmtest.JDK, door live.Door, behaviours ...string) 
 		Sources: glob(t, "testdata/fresh/*/*.java"), Classpath: []string{classes}, Flags: []string{"--release", release},
 	})
 	args := append(slices.Clone(door.Options), "-Dprofile.fresh="+fresh, "-cp", classes, "harness.Harness")
-	return &program{jvmtest.Start(t, jdk, jvmtest.Launch{Args: append(args, behaviours...)}), t}
+	return &program{jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: append(args, behaviours...)}), t}
 }
 
 func glob(t *testing.T, pattern string) []string {

@@ -35,7 +35,7 @@ func buildAndRun(m *testing.M) int {
 	}
 	defer os.RemoveAll(folder)
 	sondePath = filepath.Join(folder, "sonde")
-	if out, err := exec.Command("go", "build", "-o", sondePath, "../../cmd/sonde").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-ldflags=-w", "-o", sondePath, "../../cmd/sonde").CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "building sonde: %v\n%s", err, out)
 		return 1
 	}

@@ -31,6 +31,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
@@ -74,10 +75,12 @@ type Image struct {
 	order      binary.ByteOrder
 	attributes []byte
 	attrStart  int64
-	strings    []byte
+	strings    string
 	content    int64                      // position of the first resource
 	names      int                        // bytes of the names so far
-	resources  []resource                 // in order of module and path
+	resources  []resource                 // in the order of the file
+	sort       sync.Once                  // when ordered is first needed
+	ordered    []*resource                // in order of module and path
 	classes    map[string]*resource       // by internal name
 	exports    map[string]map[string]bool // packages exported to all modules, by module; read on demand
 }
@@ -174,7 +177,7 @@ func parse(file string, from io.ReaderAt, size int64) (*Image, error) {
 	}
 	im.attrStart = headerSize + 8*length
 	im.attributes = index[8*length : 8*length+attributes]
-	im.strings = index[8*length+attributes:]
+	im.strings = string(index[8*length+attributes:])
 	return im, im.index(index[4*length : 8*length])
 }
 
@@ -208,25 +211,37 @@ func (im *Image) index(offsets []byte) error {
 	return nil
 }
 
-// arrange sorts the resources and finds the classes among them. Of several with the same name, the
-// first counts.
+// arrange finds the classes among the resources. Of several with the same name, that of the first
+// module counts, and of those the first.
 func (im *Image) arrange() {
-	slices.SortStableFunc(im.resources, func(a, b resource) int {
-		return cmp.Or(strings.Compare(a.module, b.module), strings.Compare(a.path, b.path))
-	})
 	im.classes = make(map[string]*resource, len(im.resources))
 	for i := range im.resources {
-		if class, is := strings.CutSuffix(im.resources[i].path, ".class"); is && im.classes[class] == nil {
-			im.classes[class] = &im.resources[i]
+		r := &im.resources[i]
+		if class, is := strings.CutSuffix(r.path, ".class"); is && (im.classes[class] == nil || r.module < im.classes[class].module) {
+			im.classes[class] = r
 		}
 	}
+}
+
+// inOrder returns the resources in order of module and path. Sorting takes longer than
+// reading the index, and few users of an image need it.
+func (im *Image) inOrder() []*resource {
+	im.sort.Do(func() {
+		im.ordered = make([]*resource, len(im.resources))
+		for i := range im.resources {
+			im.ordered[i] = &im.resources[i]
+		}
+		slices.SortStableFunc(im.ordered, func(a, b *resource) int {
+			return cmp.Or(strings.Compare(a.module, b.module), strings.Compare(a.path, b.path))
+		})
+	})
+	return im.ordered
 }
 
 // Each calls fn for every resource of every module, in order of module and
 // path, until fn returns an error, which Each returns.
 func (im *Image) Each(fn func(module, path string, data []byte) error) error {
-	for i := range im.resources {
-		r := &im.resources[i]
+	for _, r := range im.inOrder() {
 		data, err := im.read(r)
 		if err != nil {
 			return err
@@ -243,13 +258,14 @@ func (im *Image) Each(fn func(module, path string, data []byte) error) error {
 // error answers to [fs.ErrNotExist] where there is none.
 func (im *Image) Read(name string) ([]byte, error) {
 	module, path, _ := strings.Cut(strings.TrimPrefix(name, "/"), "/")
-	at, found := slices.BinarySearchFunc(im.resources, module, func(r resource, module string) int {
+	ordered := im.inOrder()
+	at, found := slices.BinarySearchFunc(ordered, module, func(r *resource, module string) int {
 		return cmp.Or(strings.Compare(r.module, module), strings.Compare(r.path, path))
 	})
 	if !found {
 		return nil, fmt.Errorf("%s: no entry %s: %w", im.file, name, fs.ErrNotExist)
 	}
-	return im.read(&im.resources[at])
+	return im.read(ordered[at])
 }
 
 // Has reports whether the image holds a class, given by its internal name.
@@ -311,7 +327,11 @@ func (im *Image) Exports(class, user string) bool {
 
 // readExports returns nil where the descriptor of the module cannot be read.
 func (im *Image) readExports(module string) map[string]bool {
-	file, err := im.Read("/" + module + "/module-info.class")
+	at := slices.IndexFunc(im.resources, func(r resource) bool { return r.path == "module-info.class" && r.module == module })
+	if at < 0 {
+		return nil
+	}
+	file, err := im.read(&im.resources[at])
 	if err != nil {
 		return nil
 	}
@@ -407,13 +427,14 @@ func (im *Image) resource(offset uint32) (resource, error) {
 		}
 		names[i] = name
 	}
-	r.module, r.path = names[0], names[2]
+	slash, dot := "", ""
 	if names[1] != "" {
-		r.path = names[1] + "/" + r.path
+		slash = "/"
 	}
 	if names[3] != "" {
-		r.path += "." + names[3]
+		dot = "."
 	}
+	r.module, r.path = names[0], names[1]+slash+names[2]+dot+names[3]
 	return r, nil
 }
 
@@ -422,11 +443,11 @@ func (im *Image) text(offset uint64) (string, bool) {
 	if offset >= uint64(len(im.strings)) {
 		return "", false
 	}
-	end := bytes.IndexByte(im.strings[offset:min(offset+maxName, uint64(len(im.strings)))], 0)
+	end := strings.IndexByte(im.strings[offset:min(offset+maxName, uint64(len(im.strings)))], 0)
 	if end < 0 {
 		return "", false
 	}
-	return string(im.strings[offset : offset+uint64(end)]), true
+	return im.strings[offset : offset+uint64(end)], true
 }
 
 // A compressed resource begins with one header per compression applied, the

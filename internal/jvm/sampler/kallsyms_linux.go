@@ -2,10 +2,12 @@ package sampler
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
 	"os"
+	"slices"
 	"sort"
 	"strconv"
-	"strings"
 
 	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
 )
@@ -18,7 +20,8 @@ type kernelNames struct {
 
 type kernelFunction struct {
 	address uint64
-	method  *jfr.Method
+	name    string
+	method  *jfr.Method // when it is first needed: most functions never are
 }
 
 func readKernelNames() *kernelNames {
@@ -29,17 +32,20 @@ func readKernelNames() *kernelNames {
 	}
 	defer func() { _ = file.Close() }()
 	for lines := bufio.NewScanner(file); lines.Scan(); {
-		fields := strings.Fields(lines.Text())
-		if len(fields) < 3 || fields[1] != "t" && fields[1] != "T" {
+		digits, rest, _ := bytes.Cut(lines.Bytes(), []byte(" "))
+		if !bytes.HasPrefix(rest, []byte("t ")) && !bytes.HasPrefix(rest, []byte("T ")) {
 			continue
 		}
-		address, err := strconv.ParseUint(fields[0], 16, 64)
+		address, err := strconv.ParseUint(string(digits), 16, 64)
 		if err != nil || address == 0 {
 			return k // hidden from this user
 		}
-		k.functions = append(k.functions, kernelFunction{address: address, method: &jfr.Method{Class: "kernel", Name: fields[2]}})
+		name, _, _ := bytes.Cut(rest[2:], []byte("\t")) // its module follows
+		k.functions = append(k.functions, kernelFunction{address: address, name: string(name)})
 	}
-	sort.Slice(k.functions, func(i, j int) bool { return k.functions[i].address < k.functions[j].address })
+	if byAddress := func(a, b kernelFunction) int { return cmp.Compare(a.address, b.address) }; !slices.IsSortedFunc(k.functions, byAddress) {
+		slices.SortFunc(k.functions, byAddress)
+	}
 	return k
 }
 
@@ -50,7 +56,11 @@ func (k *kernelNames) frame(address uint64) jfr.Frame {
 	}
 	frame.Method = k.unknown
 	if i := sort.Search(len(k.functions), func(i int) bool { return k.functions[i].address > address }); i > 0 {
-		frame.Method = k.functions[i-1].method
+		function := &k.functions[i-1]
+		if function.method == nil {
+			function.method = &jfr.Method{Class: "kernel", Name: function.name}
+		}
+		frame.Method = function.method
 	}
 	return frame
 }

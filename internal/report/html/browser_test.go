@@ -2,6 +2,7 @@ package html
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,8 @@ import (
 	"github.com/sonde-jvm/sonde/internal/report/pagetest"
 	"github.com/sonde-jvm/sonde/internal/report/reporttest"
 )
+
+func TestMain(m *testing.M) { os.Exit(pagetest.Shared(m.Run)) }
 
 func TestProfileInBrowser(t *testing.T) {
 	tabs := func(p *pagetest.Page, state string) {

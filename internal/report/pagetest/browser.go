@@ -30,8 +30,31 @@ type Browser struct {
 	pages map[string]*Page // by session
 }
 
-// Start starts a browser that ends with the test. Without Chromium it skips the test, or fails
-// it if Chromium is required.
+// shared is the browser of all tests, if Shared runs them.
+var shared struct {
+	sync.Mutex
+	isOn    bool
+	browser *Browser
+	end     func() error
+}
+
+// Shared runs tests that open their pages in one browser: starting it takes longer than most pages. Each page
+// has a storage of its own. It returns the exit code of the tests; not 0 if the browser has crashed.
+func Shared(run func() int) int {
+	shared.isOn = true
+	code := run()
+	if shared.end == nil {
+		return code
+	}
+	if err := shared.end(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return max(code, 1)
+	}
+	return code
+}
+
+// Start starts a browser that ends with the test, or with all of them: see Shared. Without Chromium it skips the
+// test, or fails it if Chromium is required.
 func Start(t *testing.T) *Browser {
 	t.Helper()
 	program, err := lookup()
@@ -42,8 +65,24 @@ func Start(t *testing.T) *Browser {
 		}
 		t.Skipf("NOT TESTED: Chromium is not installed, so no page was opened: %s", remedy)
 	}
-	b := &Browser{pages: map[string]*Page{}}
-	b.run(t, program)
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.browser != nil {
+		return shared.browser
+	}
+	b, end, err := start(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if shared.isOn {
+		shared.browser, shared.end = b, end
+		return b
+	}
+	t.Cleanup(func() {
+		if err := end(); err != nil {
+			t.Error(err)
+		}
+	})
 	return b
 }
 
@@ -55,26 +94,26 @@ func lookup() (string, error) {
 	return program, err
 }
 
-// run starts the program with its own profile and the two ends of the protocol as files 3 and
+// start starts the program with its own profile and the two ends of the protocol as files 3 and
 // 4. It ends when they are closed, so also if the test is killed.
-func (b *Browser) run(t *testing.T, program string) {
-	t.Helper()
+func start(program string) (b *Browser, end func() error, err error) {
 	home, err := os.MkdirTemp("", "sonde-chromium-")
 	if err != nil {
-		t.Fatal(err)
+		return nil, nil, err
 	}
 	theirIn, ourOut, err := os.Pipe()
 	if err != nil {
-		t.Fatal(err)
+		return nil, nil, err
 	}
 	ourIn, theirOut, err := os.Pipe()
 	if err != nil {
-		t.Fatal(err)
+		return nil, nil, err
 	}
 	var said bytes.Buffer
 	browser := exec.Command(program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-breakpad",
 		"--no-first-run", "--no-default-browser-check", "--disable-background-networking", "--disable-extensions", "--disable-component-update",
-		"--remote-debugging-pipe", "--user-data-dir="+home, "about:blank")
+		"--disable-sync", "--disable-default-apps", "--disable-domain-reliability", "--disable-features=MediaRouter,OptimizationHints,Translate",
+		"--in-process-gpu", "--renderer-process-limit=1", "--remote-debugging-pipe", "--user-data-dir="+home, "about:blank")
 	browser.Env = append(os.Environ(), "HOME="+home)
 	browser.ExtraFiles = []*os.File{theirIn, theirOut}
 	browser.Stderr = &said // Wait returns when the last process that holds it has ended
@@ -82,23 +121,23 @@ func (b *Browser) run(t *testing.T, program string) {
 	err = browser.Start()
 	_, _ = theirIn.Close(), theirOut.Close()
 	if err != nil {
-		t.Fatalf("%s: %v", program, err)
+		return nil, nil, fmt.Errorf("%s: %w", program, err)
 	}
+	b = &Browser{pages: map[string]*Page{}}
 	b.wire = newWire(ourIn, ourOut, b.heard)
-	t.Cleanup(func() {
+	return b, func() error {
 		crashed := b.wire.call("", "Browser.close", struct{}{}, nil)
 		_ = ourOut.Close()
 		limit := time.AfterFunc(callLimit, func() { _ = browser.Process.Kill() })
 		_ = browser.Wait()
 		limit.Stop()
 		_ = ourIn.Close()
-		if err := os.RemoveAll(home); err != nil {
-			t.Logf("the browser's files were not removed: %v", err)
-		}
+		_ = os.RemoveAll(home) // of the temporary directory
 		if crashed != nil {
-			t.Errorf("%s: %v; it said:\n%s", program, crashed, said.String())
+			return fmt.Errorf("%s: %w; it said:\n%s", program, crashed, said.String())
 		}
-	})
+		return nil
+	}, nil
 }
 
 // heard records errors of a page.

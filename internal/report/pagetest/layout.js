@@ -44,14 +44,13 @@
 		return known.get(colour);
 	};
 	const over = (top, below) => ({ r: top.r * top.a + below.r * (1 - top.a), g: top.g * top.a + below.g * (1 - top.a), b: top.b * top.a + below.b * (1 - top.a), a: 1 });
+	const grounds = new Map([[null, { r: 255, g: 255, b: 255, a: 1 }]]);
 	const ground = (element) => {
-		const layers = [];
-		for (let at = element; at; at = at.parentElement) {
-			const colour = paint(getComputedStyle(at).backgroundColor);
-			layers.push(colour);
-			if (colour.a === 1) break;
+		if (!grounds.has(element)) {
+			const colour = paint(getComputedStyle(element).backgroundColor);
+			grounds.set(element, colour.a === 1 ? colour : over(colour, ground(element.parentElement)));
 		}
-		return layers.reduceRight((below, layer) => over(layer, below), { r: 255, g: 255, b: 255, a: 1 });
+		return grounds.get(element);
 	};
 	const light = ({ r, g, b }) => {
 		const [x, y, z] = [r, g, b].map((v) => (v / 255 <= 0.04045 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4));

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 )
@@ -135,7 +136,10 @@ func namesOf(set *probeset.Set) (names []string) {
 }
 
 // Names returns the names of all categories: those that are read if none is named, and the extra ones.
-func Names() (usual, others []string) {
+func Names() (usual, others []string) { return allNames() }
+
+// allNames parses the rules once: the help of several commands has the names.
+var allNames = sync.OnceValues(func() (usual, others []string) {
 	set, err := probeset.ParseOwn(rules, "rules.yaml")
 	if err != nil {
 		return nil, nil // Read reports it
@@ -148,7 +152,7 @@ func Names() (usual, others []string) {
 		}
 	}
 	return usual, others
-}
+})
 
 // add adds a probe, its category, and the tags that identify calls.
 func (r *Rules) add(probe string, c Category, key []string) {

@@ -38,7 +38,7 @@ final class Load {
         return sum;
     }
 
-    /** Starts threads that work all the time, or that rest between rounds as long as a round took. */
+    /** Starts threads that work all the time, or that rest between rounds three times as long as a round took. */
     void start(int count, boolean resting) {
         stopping = false;
         for (int i = 0; i < count; i++) {
@@ -73,7 +73,7 @@ final class Load {
                 long began = System.nanoTime();
                 round();
                 if (resting) {
-                    LockSupport.parkNanos(System.nanoTime() - began);
+                    LockSupport.parkNanos(3 * (System.nanoTime() - began));
                 }
             }
         } catch (Throwable t) {
