@@ -116,7 +116,7 @@ func (c *calleesCommand) run(ctx context.Context) error {
 	case c.json:
 		return document.Write(c.out, d)
 	case c.found && cause == nil:
-		return fmt.Errorf("nothing is known that was found below %s in these class files: sonde drill searches", strings.Join(c.patterns, ", "))
+		return fmt.Errorf("no cause of slow calls below %s is remembered for these class files: sonde drill searches for it", strings.Join(c.patterns, ", "))
 	case c.found:
 		probes := foundProbes(cause)
 		c.keepFile("yaml", probes)

@@ -167,7 +167,7 @@ func listenAddress(text string) (string, error) {
 	if _, err := strconv.ParseUint(text, 10, 16); err != nil {
 		var problem error
 		if host, port, problem = net.SplitHostPort(text); problem != nil {
-			return "", usage("--listen %q: must be a port or an address with one, such as 9187 or 127.0.0.1:9187", text)
+			return "", usage("--listen %q: must be a port, or an address and a port, such as 9187 or 127.0.0.1:9187", text)
 		}
 	}
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil {

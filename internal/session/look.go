@@ -83,7 +83,7 @@ type BusyError struct {
 }
 
 func (e *BusyError) Error() string {
-	return fmt.Sprintf("%s is already %s in this JVM, which one command at a time can do: end that one first", e.Command, e.What)
+	return fmt.Sprintf("%s is already %s in this JVM, and only one command at a time can do this: end that command first", e.Command, e.What)
 }
 
 // look begins a look; nil if the last one is just ending the session.

@@ -77,7 +77,7 @@ func (d *Disturbance) MostlyHooks() string {
 	if d == nil || d.Speed == nil || d.Speed.Value >= mostHooks {
 		return ""
 	}
-	return fmt.Sprintf("DISTURBED: hooks took about %s %% of the program's time; their cost is subtracted, but little remains, so times are rough: --timing auto or --timing stacks is truer",
+	return fmt.Sprintf("DISTURBED: hooks took about %s %% of the program's time; their cost is subtracted, but little remains, so times are rough: --timing auto or --timing stacks is more accurate",
 		percent(d.Hooks.Value))
 }
 

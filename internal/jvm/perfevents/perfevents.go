@@ -19,7 +19,7 @@
 // late if the creator is interrupted, so that such a thread can have two events on one processor. Samples contain
 // the number of the event that was opened, so a thread sampled by two events is noticed, and the newer event is closed.
 //
-// An event must stay open when its thread has ended, because the threads that inherited it would lose it too.
+// An event must stay open when its thread has ended: closing it would also close the events of the threads that inherited it.
 //
 // # Time in the kernel
 //

@@ -3,8 +3,8 @@
 // called, how large it is, its class loaders, and whether a call of it was counted.
 //
 // A World holds the calls of loaded classes; World.Tree returns a tree without asking a
-// JVM. Look does both for a running JVM. It installs hooks only if calls are to be counted
-// while it waits, and they only count.
+// JVM. Look does both for a running JVM. It installs hooks only to count
+// calls for a time, and these hooks do not measure times.
 package calltree
 
 import (

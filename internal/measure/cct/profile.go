@@ -1,5 +1,5 @@
-// Package cct holds calling context trees: what hooks measured, minus what measuring cost,
-// with the error that remains. It does no I/O.
+// Package cct holds calling context trees. It subtracts the cost of measuring from the measured times,
+// and keeps the remaining uncertainty. It does no I/O.
 package cct
 
 import (

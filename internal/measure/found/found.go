@@ -1,6 +1,6 @@
-// Package found remembers which causes of slow calls searches have found, so that the next search below the same method
-// can begin with them. A cause belongs to the class files of the methods on the way to it: if one of these classes has
-// changed, the cause is not offered.
+// Package found stores the causes of slow calls that searches have found, so that the next search below the same method
+// can begin with them. A cause is stored with the class files of the methods on the path to it. If one of these classes has
+// changed, the cause is not used.
 package found
 
 import (

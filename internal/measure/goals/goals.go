@@ -1,6 +1,6 @@
-// Package goals decides what follows from the figures of methods that have a goal: when the goal is missed, what the method calls
-// gets hooks; when it has been met again for long enough, these are removed. It has no I/O: `sonde apply` gives it readings and
-// does what it asks for.
+// Package goals compares the figures of methods with their goals. It decides when a goal is missed, so that the callees of the method
+// get hooks, and when it has been met again for long enough, so that these are removed. It has no I/O: `sonde apply` gives it readings and
+// carries out its decisions.
 //
 //	      missed: raise                recent calls meet it
 //	Met ────────────────▶ Missed ────────────────────────────▶ Recovering

@@ -119,7 +119,7 @@ func newShared() *shared {
 func (s *shared) next(of *Probes, wanted []*pattern.Sequence) (next *probes.Positions, reset bool, err error) {
 	others := s.others(of)
 	if next, reset = s.positions.Next(slices.Concat(others, wanted), others); next == nil {
-		return nil, false, errors.New("sequences of other commands use most of the elements possible in a JVM: end some commands")
+		return nil, false, errors.New("the sequences of other commands use most of the elements that a JVM can have: end some of these commands")
 	}
 	return next, reset, nil
 }

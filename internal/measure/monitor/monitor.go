@@ -1,5 +1,5 @@
-// Package monitor compares two readings of an arena: the calls, times and errors between them, and
-// the calls that are running or stalled, by the shadow stacks. It sends no request to the target.
+// Package monitor compares two readings of an arena: the calls, times and errors between them. The
+// frames in the arena show which calls are running or stalled. It sends no request to the target.
 package monitor
 
 import (

@@ -201,7 +201,7 @@ func trueFirst(a, b bool) int {
 // whyNot returns why a class may not be redefined with all that are chosen; "" if it may.
 func (s *stacks) whyNot(class string, chosen map[string]bool, price price) string {
 	if lent := s.lent(class, chosen); lent > maxLent {
-		return fmt.Sprintf("methods of its class are inlined into those of classes that stay unchanged, in %s of the samples: HotSpot would compile them again without the profile that made them fast", format.Percent(lent))
+		return fmt.Sprintf("in %s of the samples, methods of its class are inlined into methods of other classes, which HotSpot would then compile again without a profile", format.Percent(lent))
 	}
 	if price.of(s.heat(chosen)) > price.limit {
 		return fmt.Sprintf("%s of the samples are in code that contains methods of its class: changing it, with the classes of heavier call paths, would cost more work than the %s that --budget allows (compiling all code again costs about %s)",

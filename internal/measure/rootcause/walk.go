@@ -1,8 +1,8 @@
-// Package rootcause searches for the causes of a program's hot spots. Samples of any source show
+// Package rootcause searches for the causes of a program's hot spots. Samples show
 // where time is spent, and most of the call paths that lead there. Hooks are woven into the
 // program's own methods on those paths, switched off, in one batch. Then the search climbs from
 // callee to caller: the hooks of one level are switched on for a while, and switched off when
-// those of the next level are switched on. They show who calls, how often, and for how long. At
+// the next level is switched on. They show who calls, how often, and for how long. At
 // the end all hooks are removed in one batch.
 //
 // Redefining a class makes the JVM discard the compiled code that contains its methods, and the

@@ -100,7 +100,7 @@ func NewSettings(endpoint string, getenv func(string) string) (s Settings, err e
 	}
 	if endpoint == FromEnvironment {
 		if name, protocol := get("PROTOCOL"); protocol != "" && protocol != "http/protobuf" {
-			return s, fmt.Errorf("%s is %q, and Sonde sends http/protobuf only: name the URL of a receiver for that", name, protocol)
+			return s, fmt.Errorf("%s is %q, and Sonde sends http/protobuf only: name the URL of a receiver that accepts it", name, protocol)
 		}
 		name, value := get("ENDPOINT")
 		if endpoint = cmp.Or(value, usualEndpoint); name == "OTEL_EXPORTER_OTLP_ENDPOINT" {

@@ -257,7 +257,7 @@ func (b *builder) addSpot(c *rootcause.Climb, s *rootcause.Spot) {
 }
 
 // ErrOther is the error for a pprof file that Sonde did not write.
-var ErrOther = errors.New("this pprof file is not of sonde profile: it has no sample types calls/count and self/nanoseconds")
+var ErrOther = errors.New("this pprof file was not written by sonde profile: it has no sample types calls/count and self/nanoseconds")
 
 // Read makes a profile of the samples that WriteProfile wrote. A pprof file holds no errors,
 // no exceptions, and nothing about the run but its length.

@@ -1,6 +1,6 @@
 // Package categories holds the rules for calls that come into a program or go out of it:
-// web requests, statements of databases, messages. The rules are a probe set, rules.yaml. The ids of
-// traces that incoming calls bring are another one, ids.yaml.
+// web requests, statements of databases, messages. The rules are a probe set, rules.yaml. A second
+// probe set, ids.yaml, reads the trace ids of incoming calls.
 package categories
 
 import (

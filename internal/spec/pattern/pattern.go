@@ -32,8 +32,8 @@
 // stands for the remaining ones. In a type a bare "*" is any type, including primitives
 // and arrays.
 //
-// Some patterns select methods by more than their names. They match such methods once their classes
-// were shown to them with LearnAll or LearnLoaded.
+// Some patterns select methods by more than their names. They match these methods only after LearnAll
+// or LearnLoaded has read the classes.
 //
 //   - java.sql.Statement.execute* names a class without wildcards. Methods that have no code
 //     there stand for their implementations in all subtypes, others for themselves.

@@ -123,7 +123,7 @@ func (c *comparison) otherForm(choice Choice) (Choice, error) {
 	}
 	grafted, err := c.graft(names, record)
 	if err != nil {
-		return choice, fmt.Errorf("adding to %s the attributes that the JVM has dropped: %w", c.className(), err)
+		return choice, fmt.Errorf("restoring attributes of %s that the JVM has dropped: %w", c.className(), err)
 	}
 	return Choice{Weave: grafted, Restore: grafted, Unproven: choice.Unproven}, nil
 }

@@ -8,8 +8,8 @@
 // its JVM.
 //
 // The other end runs in a process that may be broken or hostile: the length of its messages
-// (frames) is bounded, and they are checked before they are used, and any defect ends the session,
-// whereupon the agent restores its JVM. Every wait ends: with its context, with the connection, or
+// (frames) is bounded, and they are checked before they are used. Any defect ends the session,
+// and the agent then restores its JVM. Every wait ends: with its context, with the connection, or
 // after a limit of its own.
 package control
 
