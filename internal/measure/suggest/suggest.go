@@ -33,7 +33,7 @@ type Options struct {
 	session.Settings
 
 	For    time.Duration // how long to observe: samples for the greater part, then counts
-	Settle time.Duration // how much longer that may take in all, until there are enough samples and code with hooks is compiled again
+	Settle time.Duration // how much longer than --duration to observe, until there are enough samples and code with hooks is compiled again
 	Budget float64       // part of the program's processor time that the probes may take
 	Most   int           // how many methods are proposed at most
 
