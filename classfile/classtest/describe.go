@@ -185,7 +185,7 @@ func (p *parser) findBootstraps(c *cursor) {
 	}
 }
 
-// checkPool resolves every entry, since one that nothing uses must still be
+// checkPool resolves every entry, because an unused entry must still be
 // well-formed.
 func (p *parser) checkPool(c *cursor) {
 	for i, e := range p.constants {

@@ -64,7 +64,7 @@ func (d *Disturbance) Disturbed() string {
 		percent(d.Speed.Value), percent(d.Speed.Low), percent(d.Speed.High), percent(d.Hooks.Value))
 }
 
-// undisturbed is the speed from which on times are those of the program without hooks, and mostHooks
+// undisturbed is the lowest relative speed at which times count as times of the program without hooks, and mostHooks
 // the speed below which hooks took most of the time.
 const (
 	undisturbed = 0.95

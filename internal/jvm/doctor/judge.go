@@ -204,7 +204,7 @@ func (j *judge) securityManager() {
 	}
 	const grant = "grant java.security.AllPermission to the agent's jar in its policy, or start it without -Djava.security.manager"
 	if j.facts.Properties["java.security.policy"] == "" && j.facts.JVM.Property("java.security.policy") == "" {
-		j.find(Stop, "security", "a SecurityManager with the default policy is installed, which lets no agent work, not even one that is loaded at the start", grant)
+		j.find(Stop, "security", "a SecurityManager with the default policy is installed, which lets no agent work, not even an agent that is loaded at the start", grant)
 		return
 	}
 	j.find(Warn, "security", "a SecurityManager is installed, so Sonde can enter only if its policy allows that", grant)

@@ -204,5 +204,5 @@ func (p *program) restore(register uint64) {
 	}
 }
 
-// register reads the number of a register. Numbers that are not tracked become one that never has a known value.
+// register reads the number of a register. All untracked numbers are mapped to one register whose value is never known.
 func (c *cursor) register() int { return int(min(c.uleb(), NumRegisters)) }

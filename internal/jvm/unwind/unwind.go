@@ -66,7 +66,7 @@ var (
 // Memory returns the word at an address; ok is false if it cannot be read.
 type Memory func(address uint64) (word uint64, ok bool)
 
-// Step replaces the registers of a frame by those of its caller. The address, as Address returns
+// Step replaces the registers of a frame by the registers of its caller. The address, as Address returns
 // it, is that of the instruction that the frame executes. It is the program counter if the frame is
 // the innermost or was interrupted, else the program counter minus one, because a call may be the
 // last instruction of a function. signal reports that the frame is code to which a signal handler

@@ -115,7 +115,7 @@ type Tree struct {
 	RootsCut int
 }
 
-// Each visits all nodes, those of a level before those below.
+// Each visits all nodes, level by level from the root.
 func (t *Tree) Each(visit func(*Node)) {
 	level := t.Roots
 	for len(level) > 0 {

@@ -14,7 +14,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/measure/trace"
 )
 
-// A Tree holds the calls below a method, those of slow calls and those of normal ones.
+// A Tree holds the calls below a method, separately for slow and for normal calls of the method.
 type Tree struct {
 	Root         *Node // nil before the first call
 	Slow, Normal int   // calls of the method
@@ -33,7 +33,7 @@ type Node struct {
 	Parent                    *Node
 }
 
-// Sums are those of the calls of a node, over all calls of the root of one kind.
+// Sums are sums over the calls of a node, for all slow or all normal calls of the root.
 type Sums struct {
 	Calls                    uint64
 	Time, Self               float64 // in nanoseconds; Self is without the children on the same thread

@@ -78,7 +78,7 @@ func (c *Cause) Methods() (methods []classfile.MethodRef) {
 	return methods
 }
 
-// Causes are those that are remembered, the newest first.
+// Causes are the remembered causes, the newest first.
 type Causes []Cause
 
 // Below returns the newest cause below one of some methods, if all classes on the way have the same files as then; nil if there

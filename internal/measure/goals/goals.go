@@ -215,7 +215,7 @@ func neededCalls(b *probeset.Bound) uint64 {
 	return 0
 }
 
-// keep adds a reading to the window, and removes those that are too old.
+// keep adds a reading to the window, and removes old readings.
 func (t *Tracker) keep(now *monitor.Reading) {
 	over := int64(t.Goal.Window())
 	if n := len(t.window); n > 0 && now.At-t.window[n-1].At < over/windowReadings {

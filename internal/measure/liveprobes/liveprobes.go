@@ -130,7 +130,7 @@ func (s *shared) keep(of *Probes, wanted []*pattern.Sequence) {
 	s.positions.Keep(append(s.others(of), wanted...))
 }
 
-// newQuota returns the number of a free quota, the one that was freed long before others: calls of
+// newQuota returns the number of the quota that has been free for longest, because calls of
 // its former spots may still be running. The turn is held.
 func (s *shared) newQuota(of *Probes) (number uint16, err error) {
 	for range arena.MostQuotas {
@@ -461,7 +461,7 @@ func (w *Probes) setQuota(p *probes.Probe) {
 	}
 }
 
-// spotsOf returns the ids of the spots of a probe, without those of its traces. The lock is held.
+// spotsOf returns the ids of the spots of a probe, without the spots of its traces. The lock is held.
 func (w *Probes) spotsOf(probe string) (ids []uint32) {
 	for _, s := range w.applied {
 		id := w.target.SpotID(s)

@@ -142,7 +142,7 @@ type Reading struct {
 // Start returns the reading before the first call.
 func Start(at int64) *Reading { return &Reading{At: at} }
 
-// Take takes a reading. Distributions continue those of the previous reading, because the arena
+// Take takes a reading. Distributions continue the distributions of the previous reading, because the arena
 // counts modulo 2^32. Stacks with calls that seem older than the threshold are read twice.
 func Take(source Source, earlier *Reading, stall time.Duration) (*Reading, error) {
 	sum, err := source.Sum()

@@ -483,7 +483,7 @@ type relief struct {
 	shares []shareCost   // with what they may cost from now on
 	isOpen bool          // a hook could measure less, although that would save nothing as far as is known
 	worst  string        // the method whose hook costs most
-	fixed  *session.Look // one that costs something and cannot be thinned
+	fixed  *session.Look // a look that costs something and cannot be thinned
 }
 
 // A party is a look with what it costs and how many methods it measures.

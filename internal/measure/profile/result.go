@@ -197,7 +197,7 @@ func (r *run) lambdaRoots() (names []string) {
 }
 
 // intrinsicNotes name the methods whose calls are a lower bound: those with calls, and
-// those that a reader would believe were not called.
+// methods that a reader would believe were not called.
 func (r *run) intrinsicNotes(p *cct.Profile) (notes []string) {
 	counted := make(map[classfile.MethodRef]bool)
 	for _, m := range p.Methods {

@@ -161,7 +161,7 @@ func (s *stacks) part(is func(piece) bool) float64 {
 const maxLent = 0.02
 
 // judge decides which classes are left alone because redefining them would cost too much. The
-// weights are those of the paths through each class: classes that explain most for the code
+// weights are the weights of the paths through each class: classes that explain most for the code
 // that is discarded come first, after the program's own, in which causes are searched.
 func (s *stacks) judge(weights map[string]float64, price price, isOwn func(class string) bool) {
 	const least = 0.01 // of the running code: what less depends on costs next to nothing

@@ -98,7 +98,7 @@ type observer struct {
 	code      *Code
 	session   *session.Look
 	picked    []*Candidate
-	rehearsed []*Candidate                   // those that would be chosen by the first count
+	rehearsed []*Candidate                   // candidates that would be chosen by the first count
 	left      map[classfile.MethodRef]string // candidates that cannot have a probe, and why
 	jdk       string
 	main      string

@@ -189,7 +189,7 @@ func write(w io.Writer, p *profile.Profile) error {
 	return p.Write(w)
 }
 
-// add adds the nodes below one that have values. path is the calls that lead to it, the outermost
+// add adds the nodes below a node that have values. path is the calls that lead to it, the outermost
 // first; samples have the innermost first.
 func (b *builder) add(n *cct.Node, path []*profile.Location, label map[string][]string, values func(*cct.Node) []lineValue) {
 	for _, c := range n.Children {

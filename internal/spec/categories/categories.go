@@ -29,7 +29,7 @@ type Rules struct {
 	// Set is the rules as a probe set. Its patterns learn about classes, so each command needs
 	// its own.
 	Set *probeset.Set
-	// All are the categories, those of incoming calls first.
+	// All are the categories; the categories with incoming calls come first.
 	All []Category
 
 	probes map[string]Category
@@ -134,7 +134,7 @@ func namesOf(set *probeset.Set) (names []string) {
 	return names
 }
 
-// Names returns the names of all categories: those that are read if none is named, and the extra ones.
+// Names returns the names of all categories: the default categories, and the extra ones.
 func Names() (usual, others []string) {
 	set, err := probeset.ParseOwn(rules, "rules.yaml")
 	if err != nil {

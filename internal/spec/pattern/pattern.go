@@ -71,8 +71,8 @@ type Pattern struct {
 	rest      bool         // the parameter list ends in ".."
 	result    *typePattern // nil: any
 
-	annotation      []segment // the methods are those that carry it
-	callers, called *Pattern  // the methods are those of callers that call a method of called
+	annotation      []segment // selects the methods that carry it
+	callers, called *Pattern  // selects the methods of callers that call a method of called
 	learned         *learned  // nil if names are enough, whatever classes contain
 }
 
