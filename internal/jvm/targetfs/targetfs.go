@@ -137,7 +137,7 @@ func escape(text *strings.Builder, value string) {
 	}
 }
 
-// Names inside directories of ours.
+// Names in Sonde's directories.
 const (
 	roomName    = ".room" // while it is tried out whether there is room
 	sessionName = "session"

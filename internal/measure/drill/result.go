@@ -59,12 +59,12 @@ type RecordedBy struct {
 
 // String says how calls were measured.
 func (r *RecordedBy) String() string {
-	return fmt.Sprintf("measured by the JVM's flight recorder: method tracing, no agent, because %s; figures of callees are without calls shorter than %s", r.Why, format.Duration(r.Threshold))
+	return fmt.Sprintf("measured by the JVM's flight recorder (method tracing, no agent), because %s; figures of callees do not include calls shorter than %s", r.Why, format.Duration(r.Threshold))
 }
 
 // Cost says what is known about the cost.
 func (r *RecordedBy) Cost() string {
-	return fmt.Sprintf("what tracing cost the program is not measured; the traced methods had at most %s in a second", format.Count(int(r.Rate), "call", "calls"))
+	return fmt.Sprintf("the cost of tracing is not measured; the traced methods had at most %s in a second", format.Count(int(r.Rate), "call", "calls"))
 }
 
 // Average says how many threads executed the method on average.
