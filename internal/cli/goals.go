@@ -186,7 +186,7 @@ func (g *goalsRun) take() (rows map[string][]uint32, err error) {
 	return rows, nil
 }
 
-// hasSettled reports whether the program runs as before hooks were changed. Then figures begin anew.
+// hasSettled reports whether the program runs as before hooks were changed. Then figures start from zero.
 func (g *goalsRun) hasSettled() bool {
 	if g.settling == nil {
 		return true
@@ -205,7 +205,7 @@ func (g *goalsRun) hasSettled() bool {
 	return true
 }
 
-// hooksChanged makes figures begin anew when the program has settled.
+// hooksChanged makes figures start from zero when the program has settled.
 func (g *goalsRun) hooksChanged() {
 	g.beginFigures()
 	if !g.target.settle.isUsed() {

@@ -111,10 +111,10 @@ type Level struct {
 // Name returns class and method.
 func (l *Level) Name() string { return l.Class + "." + l.Method }
 
-// leastShown is the part of the excess from which on a report names something beside the path.
+// leastShown is the part of the excess from which on a report names a callee that is not on the path.
 const leastShown = 0.03
 
-// Beside returns the callees beside the path that a report names.
+// Beside returns the callees not on the path that a report names.
 func (l *Level) Beside() (shown []Sibling) {
 	for _, s := range l.Others {
 		if s.Share.Part >= leastShown {

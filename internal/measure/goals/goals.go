@@ -91,7 +91,7 @@ type Observation struct {
 	Found   bool             // the search below the method has ended
 }
 
-// Begin makes figures begin anew, because hooks were changed.
+// Begin makes figures start from zero, because hooks were changed.
 func (t *Tracker) Begin() { t.window, t.mark = nil, nil }
 
 // Failed says that what the method calls could not get hooks.

@@ -129,7 +129,7 @@ func (p *Peer) Err() error {
 	return nil
 }
 
-// Close ends the conversation at once, whereupon the agent restores its JVM by itself. It cancels
+// Close ends the conversation at once; the agent then restores its JVM by itself. It cancels
 // running Handlers without waiting for them. It may be called more than once.
 func (p *Peer) Close() error {
 	p.end(ErrClosed)
