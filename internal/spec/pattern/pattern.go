@@ -14,7 +14,7 @@
 // The last segment is always the method: com.acme.Order.pay is every overload of pay,
 // com.acme.Order.* every method of Order, com.acme.*.* every method of the classes
 // directly in com.acme. There is one short form: a pattern that ends in ".**" means every
-// method of whatever the rest names and of everything below it. So com.acme.** is the
+// method of the package or class that precedes it, and of everything below. So com.acme.** is the
 // whole package with its subpackages, com.acme.Order.** the class with its nested
 // classes, and ** everything.
 //
