@@ -187,7 +187,7 @@ type (
 	ModulePackages []uint16
 )
 
-// The attributes without contents, and those that are plain bytes.
+// The attributes without contents, and attributes that are plain bytes.
 type (
 	// Synthetic marks an element that is not in the source.
 	Synthetic struct{}

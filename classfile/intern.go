@@ -7,7 +7,7 @@ import (
 	"unsafe"
 )
 
-// interned finds existing entries: those that were added, and Class entries by name.
+// interned finds existing entries: added entries, and Class entries by name.
 // Parsed entries of other kinds are not searched: hashing a whole pool would cost more
 // than the few bytes of a duplicate entry.
 type interned struct {
@@ -63,7 +63,7 @@ func (p *Pool) AddClassName(name []byte) uint16 {
 	}); ok {
 		return i
 	}
-	return p.addRef(TagClass, p.addUtf8(name)) // finds one that was added by its bytes
+	return p.addRef(TagClass, p.addUtf8(name)) // finds an entry that was added by its bytes
 }
 
 // AddNewClass is AddClass without a search of the parsed entries. A duplicate entry costs

@@ -1,7 +1,7 @@
 // Package classtest judges class files in tests. It holds a reference parser
 // that was written from the Java SE 25 specification, slow and plain, and shares
-// no code with package classfile, so that the two can check each other; and a
-// small builder for class files that javac does not write.
+// no code with package classfile, so that the two can check each other. It also
+// has a small builder for class files that javac does not write.
 //
 // [Describe] decodes everything in a class file and writes it as text in which
 // every constant pool reference is resolved and every position in a body is the
@@ -185,7 +185,7 @@ func (p *parser) findBootstraps(c *cursor) {
 	}
 }
 
-// checkPool resolves every entry, since one that nothing uses must still be
+// checkPool resolves every entry, because an unused entry must still be
 // well-formed.
 func (p *parser) checkPool(c *cursor) {
 	for i, e := range p.constants {

@@ -174,7 +174,7 @@ func (b *Body) Remove(n *Node) {
 	b.count--
 }
 
-// LabelBefore returns a label right in front of n: one that is there, or a new one.
+// LabelBefore returns the label directly before n, and adds it if there is none.
 func (b *Body) LabelBefore(n *Node) *Node {
 	if p := n.prev; p.Kind == Label {
 		return p

@@ -4,12 +4,12 @@
 //	FieldType        = BaseType | "L" InternalName ";" | "[" FieldType .
 //	MethodDescriptor = "(" { FieldType } ")" ( FieldType | "V" ) .
 //
-// Descriptors stay the strings they are: a [Type] or [Method] is a checked
-// piece of the input, so that taking one apart allocates nothing. Signatures
+// Descriptors are not copied: a [Type] or [Method] is a checked
+// piece of the input string, so that parsing it allocates nothing. Signatures
 // (JVMS 4.7.9.1) are reduced to erasures with their type arguments.
 //
-// Names are bytes in modified UTF-8, taken as they stand: this package looks
-// only at the ASCII delimiters, which no longer encoding contains.
+// Names are bytes in modified UTF-8 and are not decoded: this package looks
+// only for ASCII delimiters, which are never part of a multi-byte character.
 package descriptor
 
 import (

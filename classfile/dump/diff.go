@@ -97,7 +97,7 @@ func (d *differ) methods(a, b *classfile.Member) {
 	d.unit(d.before.take(), d.after.take())
 }
 
-// nameAlike lifts two bodies and names the labels of one after those of the other.
+// nameAlike lifts two bodies and gives the labels of the second the names of matching labels in the first.
 // Where either cannot be lifted, printing will say why.
 func (d *differ) nameAlike(a, b *classfile.Member) {
 	before, after := d.before.lift(a), d.after.lift(b)

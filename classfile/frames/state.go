@@ -203,7 +203,7 @@ func Initial(dst []code.Type, c *classfile.Class, m *classfile.Member) ([]code.T
 	})
 }
 
-// Expand turns every frame of a lifted body into one that lists all locals and stack
+// Expand replaces every frame of a lifted body by a full frame with all locals and stack
 // values (code.Absolute). Added frames must be expanded already. Frames with the same
 // locals share the slice, so that comparing addresses finds equal frames.
 func Expand(b *code.Body, initial []code.Type) error {

@@ -360,9 +360,9 @@ reported at once, with line and remedy:
     - classes: com.acme.gen.**
       when: never            # static, load, dynamic, never
 
-A goal that is missed gets hooks into what its method calls, and into the callee that takes most
-of the time that slow calls take longer, level by level, as sonde drill does. If a search has
-found the cause before, in the same class files, the whole way there gets hooks at once, and
+If a goal is missed, the callees of its method get hooks, then the callees of the method that
+accounts for most of the excess of slow calls, level by level, as in sonde drill. If the cause was
+found before, in the same class files, the whole path to it gets hooks at once, and
 fresh figures decide. When the goal has been met for long enough, the hooks are removed. Each
 step is one line with its reason, and is in the result (--json). Hooks that would cost more than
 --budget are removed, too.
@@ -493,7 +493,7 @@ func outcomeText(o *handover.Outcome) string {
 
 func (c *applyCommand) endApplied(ctx context.Context, running *appliedLook) error {
 	if running == nil {
-		return fmt.Errorf("no sonde apply is running for process %d: sonde status %d shows what is", c.pid, c.pid)
+		return fmt.Errorf("no sonde apply is running for process %d: sonde status %d shows which commands are", c.pid, c.pid)
 	}
 	start := time.Now()
 	const patience = 2 * time.Second

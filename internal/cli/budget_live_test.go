@@ -40,7 +40,7 @@ func TestBudgetOfAllLooks(t *testing.T) {
 		thinned := 0
 		result := one.result(t)
 		for name, calls := range countsOf(&result) {
-			isOff := strings.Contains(one.stderr.String(), " not measured any more") // by then, the load has not ended yet
+			isOff := strings.Contains(one.stderr.String(), " no longer measured") // by then, the load has not ended yet
 			if want, isKnown := truth[name]; isKnown && (calls.Entered > want.Entered || calls.Entered < want.Entered && !isOff) {
 				t.Errorf("%v calls of %s, want %v", calls.Entered, name, want.Entered)
 			}

@@ -116,7 +116,7 @@ func (c *calleesCommand) run(ctx context.Context) error {
 	case c.json:
 		return document.Write(c.out, d)
 	case c.found && cause == nil:
-		return fmt.Errorf("nothing is known that was found below %s in these class files: sonde drill searches", strings.Join(c.patterns, ", "))
+		return fmt.Errorf("no cause of slow calls below %s is remembered for these class files: sonde drill searches for it", strings.Join(c.patterns, ", "))
 	case c.found:
 		probes := foundProbes(cause)
 		c.keepFile("yaml", probes)
@@ -130,9 +130,9 @@ const calleesLong = `Show every method that a method can call, level by level, a
 the loaded classes: the targets of all calls with every override in a loaded subclass,
 constructors, the bodies of lambdas and the targets of method references, and static
 initialisers of the classes it uses. A call of an object whose class is a proxy (of the JDK
-or of CGLIB) can reach every loaded handler or interceptor. This is what can be called, which is more than what
-is called. Calls by reflection and method handles are not visible in bytecode: methods
-that use them are marked.
+or of CGLIB) can reach every loaded handler or interceptor. A program usually calls
+only some of these methods. Calls by reflection and method handles are not visible in
+bytecode: methods that use them are marked.
 
 Nothing is changed in the JVM, no hook is installed and no class is redefined, unless
 --watch is given. Class files of the JDK are read from disk, others from the class
@@ -159,9 +159,9 @@ neither followed nor watched, unless --jdk is given or METHOD is one of them.
 With --watch, the methods shown get hooks that only count, at most --hooks, the nearest
 first. All hooks are removed at the end, at once. Ctrl-C ends it early.
 
-With --found, the tree is not shown. If sonde drill or a goal of sonde apply has found below METHOD
-why calls are slow, and the classes on the way to the cause have not changed since, the methods
-on the way are written as probes, for sonde apply -f. Of several causes, the newest is meant.
+With --found, the tree is not shown. If sonde drill or a goal of sonde apply has found why calls of
+METHOD are slow, and the classes on the path to the cause have not changed since, the methods
+on this path are written as probes, for sonde apply -f. If there are several causes, the newest is used.
 
 --levels, --overrides, --breadth and --nodes limit the tree. Callees that they cut off
 are counted, at their place and at the end.

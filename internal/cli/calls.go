@@ -55,8 +55,8 @@ web in         requests: servlets (javax and jakarta), the JDK's HttpServer, Net
                ERRORS are answers with a status from 500 on (not of Netty), and exceptions.
                Of Netty, the time until its thread has passed on the request
 web out        requests of HttpURLConnection, java.net.http.HttpClient and Apache's HttpClient
-               4 and 5, by host. The first reads of a connection are counted, later ones
-               return at once. Of sendAsync, the time until the request is under way
+               4 and 5, by host. Only the first getInputStream of a connection is counted,
+               because later ones return at once. For sendAsync, the time until the request is under way
 db out         statements executed by JDBC, by their text. Literals are shown as ?, and a
                list of them as one. A statement that was prepared before Sonde came has no text
 messaging in   messages that listeners of JMS (javax and jakarta) handle, by queue or topic

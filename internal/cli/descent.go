@@ -63,7 +63,7 @@ func (d *descent) takeWay() (way []classfile.MethodRef, ahead int) {
 }
 
 // wayText names the way to what an earlier search has found.
-func (d *descent) wayText() string { return "the way to what was found on " + dayOf(d.recalled) }
+func (d *descent) wayText() string { return "the path to the cause found on " + dayOf(d.recalled) }
 
 // isAsBefore reports whether the search has ended where an earlier one did.
 func (d *descent) isAsBefore() bool {

@@ -91,7 +91,7 @@ func sides(names []string, dash int) (before, after []string, err error) {
 	if dash < 0 {
 		if err := exactly("the profile before", "the profile after")(nil, names); err != nil {
 			if len(names) > 2 {
-				return nil, nil, usage("there are %d files: put -- between those before and those after the change", len(names))
+				return nil, nil, usage("there are %d files: put -- between the files from before and from after the change", len(names))
 			}
 			return nil, nil, err
 		}

@@ -216,14 +216,14 @@ func (h localHost) holderFindings(ctx context.Context, jvm *process.JVM) []docto
 		defer o.Close()
 		if o.Pack != "" {
 			findings = append(findings, doctor.Finding{
-				Severity: doctor.Note, Subject: "held", Text: fmt.Sprintf("the program was started with pack %s, whose hooks are in the JVM; other commands can look at it as well", o.Pack),
+				Severity: doctor.Note, Subject: "held", Text: fmt.Sprintf("the program was started with pack %s, whose hooks are in the JVM; other commands can measure the JVM as well", o.Pack),
 				Remedy: fmt.Sprintf("sonde pack live %d shows its measurements, sonde undo %d removes it", jvm.PID, jvm.PID),
 			})
 			continue
 		}
 		if !o.IsInTheWay(&session.Settings{In: h.sessions()}) {
 			findings = append(findings, doctor.Finding{
-				Severity: doctor.Note, Subject: "held", Text: fmt.Sprintf("commands of this user have hooks in it since %s; others can look at it as well", o.Opened.Local().Format("15:04:05")),
+				Severity: doctor.Note, Subject: "held", Text: fmt.Sprintf("commands of this user have hooks in it since %s; other commands can measure it as well", o.Opened.Local().Format("15:04:05")),
 				Remedy: fmt.Sprintf("sonde status %d shows them", jvm.PID),
 			})
 			continue

@@ -73,57 +73,56 @@ const (
 	drillBudget   = 0.02
 )
 
-const drillLong = `Find out why some calls of a method take longer than they should, without a human step. The
-method gets a hook. When calls were slower than --slower-than, the methods that it calls
-according to the bytecode get hooks too, which act only below the method, and slow calls are
-compared with normal ones: which callee accounts for the excess? The search goes on in that
-callee, and switches the other hooks off, until one of these ends it:
+const drillLong = `Find out why some calls of a method take longer than they should, automatically. The method
+gets a hook. When there were slow calls (--slower-than), the methods that it can call
+according to the bytecode get hooks too, which measure only calls below the method. Slow calls
+are compared with normal calls, to find the callee that accounts for the excess. The search
+goes on in that callee, with the other hooks switched off, until one of these ends it:
 
-own time   a method without callees that could have hooks: the JDK's methods have none
+own time   none of the callees can have a hook, such as methods of the JDK
 a wait     for a lock (with its class and the thread that has it), I/O (with the other side of
            the connection, or the file), sleep, park, Object.wait, or pauses of the JVM.
            Samples of the threads say which it is: by the kernel, or where that is not
            allowed by thread dumps
 spread     no callee has more than a small part of the excess
---budget   hooks would cost more, even without those below methods that are called very
-           often, and if one call in 1,000 is traced
+--budget   the hooks would cost more, even if methods that are called very often have no
+           callees with hooks, and only one call in 1,000 is traced
 --duration the time is over
 
 Slow and normal calls are compared by data, too. Up to eight values are read at the entry of
 the method: arguments that are numbers, texts, enums or booleans, sizes of collections and
-arrays, and such fields and getters of arguments, if the getters only read. Of the methods on
-the way down, values are read that are likely to be few: enums, booleans, classes, and texts
-called type, status, tenant and the like. Names that sound like secrets are left out. The
-result says which values or pairs of values slow calls have in common, and for how many normal
-ones the same holds.
+arrays, and the same kinds of values in fields and getters of arguments, if the getters only
+read. In methods further down, only values that are likely to repeat are read: enums, booleans,
+classes, and texts called type, status, tenant and the like. Values whose names sound like
+secrets are not read. The result shows which values or pairs of values slow calls have in
+common, and how many normal calls have them.
 
-The way to the cause is remembered, with the class files of its methods. If all of them are the
-same at the next search below the method, also that of a missed goal (sonde apply), the way gets
-hooks in the first step; fresh figures say whether it still is the cause, and otherwise the
-search goes on as usual. sonde callees --found writes the methods as probes.
+The path to the cause is remembered, with the class files of its methods. The next search below
+the method, by sonde drill or for a missed goal (sonde apply), installs hooks on the whole path
+in its first step, unless a class has changed. Fresh figures show whether the cause is still the
+same; if not, the search goes on as usual. sonde callees --found writes the methods as probes.
 
 Figures count only when the program runs as before its classes were changed (--settle). All
 hooks are removed at the end, also after Ctrl-C, which prints what was found until then. If no
 call is slow, the result says that.
 
 For each method on the way down, the result has
-SLOW     mean time of it in slow calls of the method      EXCESS  its part of what slow calls
-NORMAL   mean time of it in normal ones                           take longer
-CALLS    how often it is called in a slow and a normal one 95 %   interval of that part
+SLOW     its mean time in slow calls       EXCESS  its part of the additional time of slow calls
+NORMAL   its mean time in normal calls     95 %    confidence interval of this part
+CALLS    its calls in a slow and in a normal call
 
-Patterns are those of sonde instrument (sonde help patterns). If several methods match, the
-search goes on in the one whose slow calls took most time, and in one that is always slow only
-if no other has slow calls. Without METHOD, samples of all threads show for 3 s where work
-enters the program: the own methods (--own) nearest to the entry of each thread are watched,
-and the search goes on as if they were named.
+sonde help patterns describes patterns. If several methods match, the search goes on in the
+method whose slow calls took most time. A method whose calls are all slow is chosen only if no
+other method has slow calls. Without METHOD, samples of all threads show for 3 s where work
+enters the program. The search then works as if the own methods (--own) nearest to the entry
+of each thread were named.
 
-A JVM that lets no agent in (-XX:-EnableDynamicAgentLoading, -XX:+DisableAttachMechanism)
-gets no hooks. From JDK 25 on, if attaching is allowed, its flight recorder traces calls
-instead: of the method, and of own methods (--own) and what they call that samples show below
-it, at most 30 at once. For that the JVM changes their classes, and restores them at the end.
-Values are not compared, and the cost is not measured. Otherwise samples show where the time
-below METHOD goes, down to the method or wait that dominates; slow and normal calls cannot be
-told apart.
+A JVM that admits no agent (-XX:-EnableDynamicAgentLoading, -XX:+DisableAttachMechanism) gets
+no hooks. From JDK 25 on, if attaching is allowed, its flight recorder traces calls instead: of
+METHOD, and of at most 30 methods that samples show below it (own methods and their callees).
+The JVM changes the classes of these methods, and restores them at the end. Values are not
+compared, and the cost is not measured. Otherwise samples show where the time below METHOD goes,
+down to the dominating method or wait. They do not distinguish slow calls from normal calls.
 
 -o writes the result to files, in the format of their names: .html for a browser, .json for
 other programs (docs/formats/drill.md), .txt.`

@@ -22,9 +22,9 @@ type findCommand struct {
 }
 
 const findLong = `Find loaded classes and their methods. PATTERN is a class, a method, or a name without a
-package, which is that of a class in any package or, if there is none, of a method. * stands for
-any letters in a name, ** for any names. Methods can also be selected by type, annotation or call
-(sonde help patterns).
+package: Sonde looks for a class with this name in any package, and if there is none, for a method.
+* stands for any letters in a name, ** for any names. Methods can also be selected by type,
+annotation or call (sonde help patterns).
 
 For each class: its class loader, where it comes from, and its methods as patterns can name
 them, each with its descriptor. Methods without code, abstract or native, cannot have hooks.

@@ -94,7 +94,7 @@ func (g *goalsRun) begin(ctx context.Context) {
 	g.goals = now
 	for _, goal := range now {
 		if c := g.recall(ctx, goal); c != nil && len(goal.steps) == 0 {
-			g.log(goal, "not measured yet", fmt.Sprintf("found on %s: %s; if the goal is missed, the search begins there", dayOf(c), c.Text))
+			g.log(goal, "not measured yet", fmt.Sprintf("cause found on %s: %s; if the goal is missed, the search begins there", dayOf(c), c.Text))
 		}
 	}
 	g.endRings()
@@ -186,7 +186,7 @@ func (g *goalsRun) take() (rows map[string][]uint32, err error) {
 	return rows, nil
 }
 
-// hasSettled reports whether the program runs as before hooks were changed. Then figures begin anew.
+// hasSettled reports whether the program runs as before hooks were changed. Then figures start from zero.
 func (g *goalsRun) hasSettled() bool {
 	if g.settling == nil {
 		return true
@@ -205,7 +205,7 @@ func (g *goalsRun) hasSettled() bool {
 	return true
 }
 
-// hooksChanged makes figures begin anew when the program has settled.
+// hooksChanged makes figures start from zero when the program has settled.
 func (g *goalsRun) hooksChanged() {
 	g.beginFigures()
 	if !g.target.settle.isUsed() {
@@ -297,7 +297,7 @@ func (g *goalsRun) raise(ctx context.Context, goal *goalRun, step goals.Step) {
 	for _, m := range roots {
 		goal.opened[m] = true
 	}
-	where := "what it calls"
+	where := "its callees"
 	way, ahead := goal.takeWay()
 	if len(way) > 0 {
 		where += fmt.Sprintf(", and on %s: %s", goal.wayText(), goal.recalled.Text)
@@ -306,7 +306,7 @@ func (g *goalsRun) raise(ctx context.Context, goal *goalRun, step goals.Step) {
 	if err != nil {
 		goal.Failed()
 		_ = g.holder.Probes.SetLevel(ctx, goal.Goal.Probe, probeset.Time) // another command may trace, or the session ends
-		g.log(goal, step.Seen, step.Why+", and what it calls could not get hooks: "+format.OneLine(err))
+		g.log(goal, step.Seen, step.Why+", and its callees could not get hooks: "+format.OneLine(err))
 		return
 	}
 	g.isTraced = true
@@ -401,7 +401,7 @@ func (g *goalsRun) search(ctx context.Context, goal *goalRun) {
 		goal.isFound = true
 		g.log(goal, goal.Seen, "the search ends, because a callee could not get a hook: "+format.OneLine(err))
 	case woven > 0:
-		g.log(goal, goal.Seen, fmt.Sprintf("%s has %s of the excess: %s in what it calls", choice.Open.Name(), format.Percent(goal.tree.Time(choice.Open).Share.Part), format.Count(woven, "new hook", "new hooks")))
+		g.log(goal, goal.Seen, fmt.Sprintf("%s has %s of the excess: %s in its callees", choice.Open.Name(), format.Percent(goal.tree.Time(choice.Open).Share.Part), format.Count(woven, "new hook", "new hooks")))
 		g.hooksChanged()
 	}
 }
@@ -464,7 +464,7 @@ func (g *goalRun) findings() (lines []string) {
 		lines = append(lines, drill.NotFound(g.levels[n-1]).Text)
 	}
 	if g.cause == nil && g.recalled != nil {
-		lines = append(lines, fmt.Sprintf("found on %s: %s; fresh figures have not confirmed it yet", dayOf(g.recalled), g.recalled.Text))
+		lines = append(lines, fmt.Sprintf("cause found on %s: %s; fresh figures have not confirmed it yet", dayOf(g.recalled), g.recalled.Text))
 	}
 	most := ""
 	for method, calls := range g.thrown {
@@ -494,7 +494,7 @@ func (g *goalsRun) lines() (lines []string) {
 			text += ", " + goal.Seen
 		}
 		if goal.Raised {
-			text += ", with hooks in what it calls"
+			text += ", with hooks in its callees"
 		}
 		if found := goal.findings(); len(found) > 0 {
 			text += "; " + strings.Join(found, "; ")

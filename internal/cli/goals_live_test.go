@@ -41,7 +41,7 @@ func TestGoalsLive(t *testing.T) {
 				s.do("slow")
 				begins := "the goal is missed: "
 				if i > 0 {
-					begins = "in what it calls, and on the way to what was found on "
+					begins = "in its callees, and on the path to the cause found on "
 				}
 				apply.awaitPart(t, begins)
 				apply.awaitPart(t, "most of the excess: own time of goals.Slowing$Gateway.pause")
@@ -83,7 +83,7 @@ func TestGoalsRemember(t *testing.T) {
 	if err := os.WriteFile(file, []byte(goal), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	const offer, begins = "if the goal is missed, the search begins there", "in what it calls, and on the way to what was found on "
+	const offer, begins = "if the goal is missed, the search begins there", "in its callees, and on the path to the cause found on "
 	for _, jdk := range jvmtest.OneJDK(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()

@@ -134,9 +134,9 @@ func (c *hotCommand) checkTarget(target string, given func(string) bool) (err er
 	return nil
 }
 
-const hotLong = `Show where a running JVM spends its time, as top does for processes, or where a program
-did whose flight recording is in a file. No agent is loaded and no hook is put in. A .json
-or .html file that sonde hot -o has written is shown again.
+const hotLong = `Show where a running JVM spends its time, as top does for processes. FILE is a flight
+recording, or a .json or .html file that sonde hot -o has written. No agent is loaded and no
+hook is installed.
 
 SELF    part of all samples with the method on top of the stack
 95 %    95 % confidence interval of SELF
@@ -145,13 +145,13 @@ KIND    how most of its own samples ran: interpreted, compiled (by C1 or C2, if 
         sampler distinguishes them), inlined into the caller, or native. For other code:
         a library, VM (the JVM itself), stub (code that the JVM has generated for
         itself), kernel. Of inlined methods, the JVM records only some places, so a
-        neighbour may be named: -XX:+UnlockDiagnosticVMOptions -XX:+DebugNonSafepoints
-        at its start make it record all
+        neighbour may be named: a JVM that is started with -XX:+UnlockDiagnosticVMOptions
+        -XX:+DebugNonSafepoints records all places
 LINE    line of most of its own samples
 CPU     with --threads: processor time of the thread, from the kernel
 
-While another command of Sonde has hooks in the JVM, their time counts for the methods
-that have them.
+While another command of Sonde has hooks in the JVM, the time in a hook counts for the
+method with the hook.
 
 Time outside Java code has rows of its own if the sampler sees it: threads of the JVM as
 "GC", "JIT compiler" and "VM", other code by library and function. Below the table, a
@@ -181,16 +181,16 @@ a thread used outside Java code is distributed over its other native methods.
 
 --wall also counts waiting threads, by the method of the program in which they wait and
 by what they wait for: a monitor, notify (in Object.wait), park (locks, queues, idle
-threads of pools), sleep, I/O. THREADS is the average number of threads there. Of a
-monitor or an object of java.util.concurrent, the class is shown, and with the kernel's
-samples also the method that the thread is in which holds it. With the flight recorder,
+threads of pools), sleep, I/O. THREADS is the average number of threads there. For a
+monitor or a lock of java.util.concurrent, the class is shown, and with the kernel's
+samples also the current method of the thread that holds it. With the flight recorder,
 Sonde takes four thread dumps per second for that. A recording in a file shows the waits
 that it contains, usually those longer than 20 ms.
 
 --flame shows a flame graph: a line for each call, below its caller, with a bar for its
 part of the time. A call that is the only one below its caller is not indented. Methods
-with which calls of a category begin, as sonde calls knows them, have its name and colour,
-as far as names show it: [db], [web], [messaging], [sockets], [files], [locks].
+that sonde calls assigns to a category have the name and colour of the category, if their
+names are enough to know it: [db], [web], [messaging], [sockets], [files], [locks].
 
 -o writes the result to files, in the format of their names: .html for a browser, with
 a flame graph, .pb.gz for go tool pprof, .collapsed for other flame graphs, .otlp.json

@@ -453,7 +453,7 @@ func (o *lookOrder) running() string {
 func (o *lookOrder) refuse(kind *kindOfLook, other *runningLook) {
 	o.t.Helper()
 	l, why := o.startLook(kind)
-	want := fmt.Sprintf(" is already %s in this JVM, which one command at a time can do: end that one first\n", kind.needs)
+	want := fmt.Sprintf(" is already %s in this JVM, and only one command at a time can do this: end that command first\n", kind.needs)
 	last := why[strings.LastIndex(strings.TrimSuffix(why, "\n"), "\n")+1:]
 	if l != nil || !strings.HasPrefix(last, "sonde: sonde "+other.name) || !strings.HasSuffix(last, want) || strings.Count(why, "sonde: ") != 1 {
 		o.t.Fatalf("sonde %s %v, with %s, says: %s", kind.name, kind.args, o.running(), why)

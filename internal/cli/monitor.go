@@ -167,7 +167,7 @@ func listenAddress(text string) (string, error) {
 	if _, err := strconv.ParseUint(text, 10, 16); err != nil {
 		var problem error
 		if host, port, problem = net.SplitHostPort(text); problem != nil {
-			return "", usage("--listen %q: must be a port or an address with one, such as 9187 or 127.0.0.1:9187", text)
+			return "", usage("--listen %q: must be a port, or an address and a port, such as 9187 or 127.0.0.1:9187", text)
 		}
 	}
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
@@ -215,8 +215,8 @@ STALLED count only timed calls, and are marked with ≥.
 a message names the row and the figure, and the exit code is 3. A condition compares (with
 < <= > >=) one of: mean, max, p50 or another percentile with a time; running, the age of the
 oldest call that runs, with a time; errors with a number or a part of the calls (1%); calls,
-rate (calls a second) or stalled with a number. Times of methods that were not called meet no
-condition; 'calls < 1' does.
+rate (calls a second) or stalled with a number. A condition on times never holds for
+methods that were not called; 'calls < 1' holds for them.
 
 On a terminal, the table is updated in place:
 Keys  c, t, e, m, 9, r, n  sort by calls, time, errors, mean, P99, running, name

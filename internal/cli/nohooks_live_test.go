@@ -172,7 +172,7 @@ func checkSampledDrill(t *testing.T, pid, method, why, path string) {
 	if got := strings.Join(names, " "); got != path {
 		t.Errorf("path: got %s, want %s; %s", got, path, stderr)
 	}
-	if found.Unhooked == nil || found.Unhooked.Why != why || found.Ended != string(endedCause) || !strings.Contains(strings.Join(found.Summary, "\n"), "slow and normal calls cannot be told apart") {
+	if found.Unhooked == nil || found.Unhooked.Why != why || found.Ended != string(endedCause) || !strings.Contains(strings.Join(found.Summary, "\n"), "slow calls are not distinguished from normal calls") {
 		t.Errorf("got %+v, %s, %q, want a search without hooks, because %s", found.Unhooked, found.Ended, found.Summary, why)
 	}
 	switch c := found.Cause; {
@@ -188,7 +188,7 @@ func checkSampledDrill(t *testing.T, pid, method, why, path string) {
 	if text, err := os.ReadFile(page); err != nil || !strings.Contains(string(text), "Nothing was put into the JVM.") {
 		t.Errorf("the page does not say that nothing was put into the JVM: %v", err)
 	}
-	if code, out, stderr := sonde(t, "drill", pid, "--slower-than", "40ms"); code != exitError || out != "" || !strings.Contains(stderr, why+", so which calls are slow is not known: name a METHOD") {
+	if code, out, stderr := sonde(t, "drill", pid, "--slower-than", "40ms"); code != exitError || out != "" || !strings.Contains(stderr, why+", and without hooks slow calls are not distinguished: name a METHOD") {
 		t.Errorf("drill without METHOD: exit code %d: got %s%s, want that it needs one", code, out, stderr)
 	}
 }

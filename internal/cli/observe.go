@@ -47,7 +47,7 @@ func newObserve(s streams) *cobra.Command {
 	}
 	flags := command.Flags()
 	flags.VarP(span(&c.For, c.For, leastObserved, mostObserved), "duration", "d", "how long to observe; with --apply, also how long the probes stay")
-	flags.Var(span(&c.Settle, c.Settle, 0, mostObserved), "settle", "how much longer that may take in all, until there are enough samples and code with hooks is compiled again")
+	flags.Var(span(&c.Settle, c.Settle, 0, mostObserved), "settle", "how much longer than --duration to observe, until there are enough samples and code with hooks is compiled again")
 	flags.Var(share(&c.Budget, c.Budget), "budget", "share of the program's processor time that the probes may cost")
 	flags.Var(number(&c.Most, c.Most, 1, mostProposed), "most", "propose at most `N` probes")
 	flags.StringVarP(&c.output, "output", "o", "", "write the probes to `FILE` instead of standard output")

@@ -116,11 +116,11 @@ func resolveCommands(set *probeset.Set, dir string) error {
 func (s streams) mayRun(set *probeset.Set) error {
 	hasCommand := slices.ContainsFunc(set.Goals, func(g probeset.Goal) bool { return len(g.OnMiss.Run) > 0 })
 	if hasCommand && s.look != nil && s.look.host.listens {
-		return errors.New("on-miss: a service with --listen runs no commands, because whoever has its token could run any: write post, or use --no-service")
+		return errors.New("on-miss: a service with --listen runs no commands, because everybody with its token could run any command: write post, or use --no-service")
 	}
 	isTrusted := func(p probeset.Probe) bool { return p.Own != nil && p.Own.Trusted }
 	if slices.ContainsFunc(set.Probes, isTrusted) && s.look != nil && s.look.host.listens {
-		return errors.New("trusted: a service with --listen weaves no trusted templates, because whoever has its token could run any code: use --no-service")
+		return errors.New("trusted: a service with --listen weaves no trusted templates, because everybody with its token could run any code: use --no-service")
 	}
 	return nil
 }

@@ -153,8 +153,8 @@ func (c *packCommand) write(d *document.Pack) error {
 }
 
 const packLong = `Weave the probes of a file into the classes of an application ahead of time, without
-running it, and write a pack. A JVM that is started with the agent and the pack takes the
-woven classes from it as they load: no Sonde is needed, and nothing is woven at start-up.
+running it, and write a pack. A JVM that is started with the agent and the pack gets the
+woven classes from the pack as they load: no Sonde is needed, and nothing is woven at start-up.
 
   sonde agent-jar -o sonde-agent.jar
   java -javaagent:sonde-agent.jar=pack=app.pack -jar app.jar
@@ -178,8 +178,8 @@ const packExamples = `  sonde pack app.jar --probes probes.yaml -o app.pack
   sonde pack show app.pack --classes
   sonde pack verify app.pack app.jar`
 
-const packShowLong = `Show the contents of a pack: its inputs, the Sonde and agent it was made by and for, the
-number of classes and methods, and of those that get no hook.
+const packShowLong = `Show the contents of a pack: its inputs, the version of Sonde that made it, the agent that it
+needs, the number of classes and methods, and how many get no hook.
 
 --classes  each class with its methods
 --spots    each hook: probe, sequence, method and id
@@ -558,8 +558,8 @@ dynamic     sonde apply weaves it after it has loaded; all classes of the JDK ar
 never       it gets no hooks, because of a rule
 unweavable  it matches, but none of its methods can be woven
 
-The weave: section of the file decides; the first rule that matches a class counts. A
-class without a rule is packed, and woven by all other commands:
+The weave: section of the file decides: the first rule that matches a class is used. sonde pack
+packs a class that matches no rule, and the other commands weave it:
 
   weave:
     - classes: com.acme.dao.**

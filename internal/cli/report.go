@@ -552,7 +552,7 @@ bytes than those that were packed, and classes of a class loader that cannot fin
 hooks.
 
 --weave replaces the pack with this command: it removes the pack, as sonde undo does, and
-applies the probes of the pack, or those of -f, as sonde apply does, also to classes that
+applies the probes of the pack, or the file of -f, as sonde apply does, also to classes that
 differ from the pack. The measurements of the pack stay in its arena: sonde report shows
 them. When the command ends, the JVM has no hooks; the pack is active again when the
 program is restarted.`

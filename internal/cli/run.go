@@ -110,7 +110,7 @@ type streams struct {
 
 	useService bool        // live commands run in the service
 	look       *hostedLook // nil unless the command runs in the service
-	beside     *hostedLook // if it runs for another command in the service: that one
+	beside     *hostedLook // the command in the service that it runs for, if any
 	isCheck    bool        // the command line is only checked
 	isYes      bool        // questions of a look are answered with yes
 }

@@ -26,8 +26,8 @@ func newServe(s streams) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the service that live commands use",
-		Long: `Run the service that runs live commands. A command that needs it starts it, and it ends
-by itself when it has run no command for --idle, so that this command is only needed to
+		Long: `Run the service that runs live commands. Live commands start the service, and it ends
+by itself when it has run no command for --idle. So this command is only needed to
 serve other programs and pages.
 
 Live commands are clients of this service, one process for each user and version of Sonde,

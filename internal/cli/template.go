@@ -42,8 +42,8 @@ itself runs. It records counters, sums, distributions, events and tags:
   Template.tag("tenant", name);              a tag of the transaction
 
 sonde apply PID --template FILE.java --match PATTERN weaves it into a running program, and
-template: FILE.java in a file of probes does, too. What goes wrong in the template never
-reaches the program: the method runs as without it, and the failure is counted. A template
+template: FILE.java in a file of probes does, too. Errors in the template never
+reach the program: the method runs as if it had no template, and the failure is counted. A template
 that is not --trusted may call only methods that compute, must not lock, and its loops
 must count from a constant to a constant. docs/formats/templates.md has all rules.`
 

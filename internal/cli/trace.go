@@ -85,8 +85,8 @@ func newTrace(s streams) *cobra.Command {
 	flags.StringArrayVar(&c.allow, "allow", nil, "`NAME` that is shown although it sounds like a secret; may be repeated")
 	flags.StringSliceVar(&c.own, "own", nil, "package of the program itself, whose methods are traced first; may be repeated (default: guessed from main class and class path)")
 	flags.BoolVar(&c.propagate, "propagate", false, "write traceparent headers on the HTTP requests of traced transactions, so that the programs that they call join their traces: changes what the program sends")
-	flags.StringSliceVar(&c.with, "with", nil, "`PID` of a JVM on this host that answers HTTP requests of the transactions: what it does for them is a part of them; may be repeated; implies --propagate")
-	flags.BoolVar(&c.join, "join", true, "take over the ids of traces of others: from traceparent headers, and from an OpenTelemetry agent in the JVM")
+	flags.StringSliceVar(&c.with, "with", nil, "`PID` of a JVM on this host that answers HTTP requests of the transactions: its calls are shown as parts of the transactions; may be repeated; implies --propagate")
+	flags.BoolVar(&c.join, "join", true, "use the trace id of the request: from its traceparent header, or from an OpenTelemetry agent in the JVM")
 	flags.StringSliceVar(&c.outgoing, "outgoing", usualOutgoing, "trace outgoing calls of these `CATEGORIES` at any depth, with their statement, host or destination; none for no category")
 	flags.Var(number(&c.limit, 20, 1, mostTransactions), "limit", "end when `N` transactions are kept")
 	flags.Var(oneIn(&c.sample, 1), "sample", "trace one transaction in N, chosen at random: 1/100")
@@ -271,14 +271,15 @@ func (c *traceCommand) conditions() (texts []string) {
 
 const traceLong = `Trace transactions of a running JVM: what is called, when and for how long, from the
 entry of a method to its exit, on all threads that work for it. The method gets a hook,
-and so do the methods it can call according to the bytecode of the loaded classes. Those
-that are called are followed further, down to --levels: first, transactions only show
-what is called. If there is none for 1 s, everything that could be called gets hooks.
+and so do the methods it can call according to the bytecode of the loaded classes. Methods
+that are called get hooks in their callees too, down to --levels. The first transactions only
+show what is called. If there is no transaction for 1 s, all possible callees get hooks.
 Methods of the JDK and small methods without calls are not traced. Calls of types of the
 JDK such as Iterator, Runnable and Function are followed into the program's own packages
 (--own), into the project of the method, and where samples have shown them; calls of proxies
-only into own packages. Methods of libraries are traced where own packages call them; what a
-library calls in itself is not, but the methods of own packages that it calls are. A proxy of an interface has its name: Repository$Proxy12. All hooks
+only into own packages. Methods of libraries are traced if own packages call them, but not
+calls between methods of libraries. Methods of own packages are also traced if a library calls
+them. A proxy is shown with the name of its interface: Repository$Proxy12. All hooks
 are removed when --limit transactions are kept, after --duration, or at Ctrl-C.
 
 Calls that go out of the program, to databases, web servers and message brokers, are traced
@@ -288,8 +289,8 @@ that are bound to statements, headers and bodies are not read. If the method ans
 requests or handles messages (of JMS), their method and path or queue are shown, too.
 
 With --propagate the program sends a traceparent (W3C) with the HTTP requests of its
-transactions, so that what it calls joins the trace; requests that have one stay as they
-are. --with PID also traces the requests that another JVM of this host answers, and puts
+transactions, so that the called programs join the trace. Requests that have one already are
+not changed. --with PID also traces the requests that another JVM of this host answers, and puts
 them below the calls that have sent them.
 
 Each transaction prints a line when it ends:
@@ -305,7 +306,7 @@ depth from top to bottom:
 ⇢     handed to another thread: executors, CompletableFuture, new and virtual threads
 
 --slower-than and conditions on $return, $exception and $elapsed are decided when the
-transaction ends; nothing is kept of transactions that are not chosen. New hooks make
+transaction ends; the other transactions are not kept. New hooks make
 the JVM discard compiled code, so calls are slow at first. With --slower-than or
 $elapsed, Sonde keeps nothing if the program does not run as before within --settle.
 The cost of hooks and clock per call is measured in the JVM and subtracted from all
@@ -330,8 +331,9 @@ they get none, and every transaction has an id of its own.
 
 --otlp sends transactions to a receiver while the trace is running, by HTTP and protobuf. A
 receiver that cannot be reached, or is overloaded, is tried again. The variables
-OTEL_EXPORTER_OTLP_HEADERS, _TIMEOUT and _COMPRESSION hold, and with --otlp env also
-_ENDPOINT; those with TRACES in their names, such as OTEL_EXPORTER_OTLP_TRACES_HEADERS, win.
+OTEL_EXPORTER_OTLP_HEADERS, _TIMEOUT and _COMPRESSION are read, and with --otlp env also
+_ENDPOINT. Variables with TRACES in their names, such as OTEL_EXPORTER_OTLP_TRACES_HEADERS,
+take precedence.
 
 ` + contextLong + `
 

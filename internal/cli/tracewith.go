@@ -71,7 +71,7 @@ func (r *traceRun) endCompanions(ctx context.Context) (failure error) {
 		return failure
 	}
 	if found := trace.Graft(r.target(), r.kept, programs); found == 0 {
-		r.remark("the programs of --with have answered no request of these transactions: they may have been sent by a client that Sonde does not know, or to another program")
+		r.remark("the programs of --with have answered no request of these transactions: the requests may have been sent by a client that Sonde does not know, or to another program")
 	} else {
 		r.screen.say("%s of other programs found", format.Count(found, "transaction", "transactions"))
 	}

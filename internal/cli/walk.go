@@ -53,7 +53,7 @@ func newWalk(s streams) *cobra.Command {
 	flags.Var(lasting(&c.period), "period", "how long each method is measured: '1000 calls', 5s, or both, whichever comes first")
 	flags.Var(number(&c.Levels, c.Levels, 1, 0), "levels", "search at most `N` levels of callers")
 	flags.StringSliceVar(&c.Until, "until", nil, "package at whose first method the search ends; may be repeated")
-	flags.StringSliceVar(&c.Own, "own", nil, "package of the program itself, in which causes are searched; may be repeated (default: guessed from main class and class path)")
+	flags.StringSliceVar(&c.Own, "own", nil, "package of the program itself, in which the search looks for causes; may be repeated (default: guessed from main class and class path)")
 	flags.Var(number(&c.Hooks, c.Hooks, 1, mostHooks), "hooks", "switch on at most `N` hooks at a time")
 	flags.Var(share(&c.Budget, c.Budget), "budget", "share of the program's processor time that hooks may cost")
 	flags.Var(span(&c.Sampling, c.Sampling, positive, 0), "sampling", "how long to sample before the first search")
@@ -115,23 +115,23 @@ sonde hot does (--sampler). A method is a hot spot if its share of the samples i
 --hot; if no method is, the --top hottest are used. Thread dumps do not show which overload
 of a method runs, so overloaded methods get no hook then.
 
-The search starts with a hook in the hot method that identifies its callers. Then those
-of the callers that are methods of the program itself (see below) are measured for a
---period, calls and time by caller; then their callers, up to the entry of a thread, a
-package of --until, or --levels. All own methods that sampled stacks show get their hooks
-in one batch, switched off, so that moving up a level only switches hooks: those below are
-switched off when the next ones go on, never more than --hooks at once, and within the
---budget. Library methods get hooks only where stacks are cut off. Only callers that no
-stack has shown need another batch. If the hot method is native, or changing its class
+The search starts with a hook in the hot method that identifies its callers. Then its
+callers in the program's own packages (see below) are measured for a --period: their calls
+and times, by caller. Then the search goes on with their callers, up to the entry of a thread,
+a package of --until, or --levels. All own methods that sampled stacks show get their hooks
+in one batch, switched off. To move up a level, Sonde switches the hooks of the next level on
+and the hooks below it off. At most --hooks are on at once, within the --budget. Library
+methods get hooks only where stacks are cut off. Only callers that no stack has shown need
+another batch. If the hot method is native, or changing its class
 would cost more work than the budget allows, it gets no hook: the search starts one level
 up, and the report says so. On JDKs before 21 the first hook makes HotSpot discard all
 compiled code; in a large program that alone is too much, so there are no hooks, and all
 shares come from samples. At the end, all hooks are removed in one batch.
 
 A share is the part of the hot spot's time that came from a caller, with its source: by
-hooks, by samples, or computed from both. The report starts with the cause: of the methods
-in the program's own packages through which at least half of that time came, the one
-nearest to the hot spot. Own packages are guessed from the main class, the main jar, the
+hooks, by samples, or computed from both. The report starts with the cause: the method
+nearest to the hot spot, in the program's own packages, through which at least half of that
+time came. Own packages are guessed from the main class, the main jar, the
 folders on the class path and jars of the same Maven group, without known libraries; the
 report shows them, and --own names others.
 

@@ -1,9 +1,9 @@
 // Package jvmtest serves tests that need a real JVM: it finds the JDKs of the
 // machine, compiles fixture programs once, and runs them under a time limit.
 //
-// A JDK that is missing is a skip that can be seen and counted; where the
-// environment variable SONDE_REQUIRE_JDKS lists its version ("17,25"), it is a
-// failure.
+// If a JDK is missing, its tests are skipped visibly. If the
+// environment variable SONDE_REQUIRE_JDKS lists its version ("17,25"), they
+// fail.
 package jvmtest
 
 import (

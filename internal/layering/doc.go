@@ -1,3 +1,3 @@
-// Package layering holds no code: its tests keep the shape of the repository.
-// The allowed import graph stands as data in layers_test.go.
+// Package layering contains only tests: which package may import which, how large files may be,
+// and which functions may open files (docs/security.md). The allowed imports are listed in layers_test.go.
 package layering

@@ -1,5 +1,5 @@
 // Package report writes the results of measurements into files, in the format that the
-// file's name asks for, and reads profiles and hot spots back.
+// suffix of the file's name selects, and reads profiles and hot spots back.
 package report
 
 import (

@@ -5,8 +5,8 @@
 // A client sends HTTP requests to a Unix socket in a directory of the user, mode 0700:
 // $XDG_RUNTIME_DIR/sonde if that exists, otherwise /tmp/sonde-UID. Both ends check with the
 // kernel that the other end belongs to the same user or to root. docs/formats/service.json
-// describes the requests. The name of the socket contains the version, so that services of two
-// versions do not meet.
+// describes the requests. The name of the socket contains the version, so that each version of Sonde has a
+// service of its own.
 //
 // A look that is not in the background lives as long as the connection on which it was asked
 // for. A service that has run no look for a while ends.
@@ -419,7 +419,7 @@ func checkRoute(routes *http.ServeMux, r *http.Request) error {
 	}
 	refusal := &refusal{status: http.StatusNotFound, header: http.Header{}}
 	answer.ServeHTTP(refusal, r)
-	return &statusError{refusal.status, fmt.Errorf("%s %s is not a request that the service knows: /v1/openapi.json describes those", r.Method, r.URL.EscapedPath())}
+	return &statusError{refusal.status, fmt.Errorf("%s %s is not a request of the service: /v1/openapi.json describes all requests", r.Method, r.URL.EscapedPath())}
 }
 
 // A refusal records the status of an answer.
@@ -650,7 +650,7 @@ func decode(text io.Reader, into any) error {
 	case errors.As(err, &long):
 		return err
 	case !errors.Is(err, io.EOF):
-		return errors.New("something follows the JSON value")
+		return errors.New("there is more text after the JSON value")
 	}
 	return nil
 }

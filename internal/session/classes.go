@@ -19,7 +19,7 @@ import (
 // a class loader: a thread that waits for hooks may hold the loader's lock.
 type classTable struct {
 	names   map[string]*namedClasses
-	handles map[uint32]*loadedClass // those that are known or in a batch, and those the JVM has refused
+	handles map[uint32]*loadedClass // classes that are known or in a batch, and classes that the JVM has refused
 	pending map[string]*pendingClass
 }
 
@@ -370,7 +370,7 @@ func (s *Session) survey(ctx context.Context, wanted func(class string) bool) ([
 	return loaded, nil
 }
 
-// Known returns the classes that Prefetch or Survey has looked for, and those that were
+// Known returns the classes that Prefetch or Survey has looked for, and classes that were
 // shown while they loaded, by name. It asks the JVM for the loaders of the latter; a
 // class that is still loading is not returned.
 func (s *Session) Known(ctx context.Context) (all []LoadedClass, _ error) {

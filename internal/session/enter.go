@@ -183,7 +183,7 @@ func (s *Session) meet(ctx context.Context, door *control.Door, local bool, load
 	return nil
 }
 
-// unanswered is the agent's reason for leaving a class alone that may be noted as woven.
+// unanswered is the agent's reason for leaving a class unwoven that Sonde may have noted as woven.
 // For other reasons it has not asked, or got an error.
 const unanswered = "Sonde did not answer within two seconds"
 

@@ -23,7 +23,7 @@ type (
 	Request = instrument.Request
 	// LeftAlone is a class or method without a hook, and the reason.
 	LeftAlone = instrument.LeftAlone
-	// Weavings counts the classes that were woven and those that the cache had.
+	// Weavings counts the classes that were woven and the classes that came from the cache.
 	Weavings = instrument.Weavings
 )
 

@@ -64,7 +64,7 @@ type siteKey struct{ caller, called classfile.MethodRef }
 // looks are the looks of a session.
 type looks struct {
 	changing sync.Mutex // held while a look changes its hooks; acquired before all other locks
-	lock     sync.Mutex // protects the fields below and those of looks; acquired before state.lock
+	lock     sync.Mutex // protects the fields below and the fields of looks; acquired before state.lock
 	all      []*Look
 	tree     *Look            // that has hooks which keep a tree; nil if none
 	traces   *Look            // that uses the rings; nil if none
@@ -83,7 +83,7 @@ type BusyError struct {
 }
 
 func (e *BusyError) Error() string {
-	return fmt.Sprintf("%s is already %s in this JVM, which one command at a time can do: end that one first", e.Command, e.What)
+	return fmt.Sprintf("%s is already %s in this JVM, and only one command at a time can do this: end that command first", e.Command, e.What)
 }
 
 // look begins a look; nil if the last one is just ending the session.
@@ -270,8 +270,8 @@ func (l *Look) useTree(request Request) error {
 func (l *Look) busyTree() error { return &BusyError{"recording call trees", l.settings.Command} }
 
 // merge records what a look wants from now on. It returns the change that this is for the
-// session, and the ids of hooks that the look does not want any more: those that others have,
-// which go on, and those that nobody has.
+// session, and the ids of hooks that the look does not want any more: hooks that others have,
+// which go on, and hooks that nobody has.
 func (l *Look) merge(change Change) (merged Change, others, own []uint32) {
 	l.looks.lock.Lock()
 	defer l.looks.lock.Unlock()
@@ -435,7 +435,7 @@ func (s *looks) followers() (all []*Look) {
 }
 
 // freshIDs returns the ids of a request that the look does not have, but that have measured
-// for others: those that are idle, and those that another look has.
+// for others: hooks that are idle, and hooks that another look has.
 func (l *Look) freshIDs(request Request) (idle, active []uint32) {
 	l.looks.lock.Lock()
 	defer l.looks.lock.Unlock()
@@ -625,8 +625,8 @@ func (l *Look) Survey(ctx context.Context, wanted func(class string) bool) ([]Lo
 	return l.unseen(surveyed, wanted), nil
 }
 
-// unseen returns classes, with those that the session has fetched for other looks and that are
-// wanted, without those that this look has seen.
+// unseen returns classes, and wanted classes that the session has fetched for other looks,
+// without classes that this look has seen.
 func (l *Look) unseen(fetched []LoadedClass, wanted func(class string) bool) (unseen []LoadedClass) {
 	l.looks.lock.Lock()
 	defer l.looks.lock.Unlock()
@@ -846,7 +846,7 @@ func (l *Look) isTracing() bool {
 	return l.looks.traces == l
 }
 
-// RingCounters are those of the rings of all threads together.
+// RingCounters are the sums over the rings of all threads.
 type RingCounters struct {
 	Opened    uint64 // transactions that have begun
 	Discarded uint64 // transactions that were not chosen

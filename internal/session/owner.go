@@ -158,7 +158,7 @@ const (
 	checkEvery = 50 * time.Millisecond
 )
 
-// Evict makes the agent take everything out, and waits until the JVM has unmapped the
+// Evict makes the agent remove everything, and waits until the JVM has unmapped the
 // arena or has exited. The owner must have been opened for writing.
 func (o *Owner) Evict(ctx context.Context) error {
 	o.Arena.AskStop()

@@ -1,7 +1,7 @@
 // Package session observes one JVM: it begins a session with the agent, installs hooks (code
 // that counts or times the calls of a method), reads what they measure, and restores the
 // JVM. No other package changes anything in the target. Commands use a session through looks:
-// each look has hooks and results of its own, and hooks that several looks ask for are
+// each look has hooks and results of its own. A hook that several looks request is
 // installed once.
 //
 // The session requests that the JVM retransform a batch of classes. The JVM passes the bytes

@@ -88,7 +88,7 @@ func (s *Session) chooseBytes(class control.Transform) (original.Choice, error) 
 }
 
 // switchLoaded switches the hooks of a class that is loading, before its first call. While
-// batches are installed, it leaves them off: they are switched on with those of the batches.
+// batches are installed, it leaves them off: they are switched on together with the hooks of the batches.
 func (s *Session) switchLoaded(ctx context.Context, off inactive) error {
 	s.state.lock.Lock()
 	isInstalling := s.state.installing > 0

@@ -63,14 +63,14 @@ func (b *binder) replace(mark *item, c Lowered, followed bool) error {
 	timed := mark.value == doTimedCondition
 	switch {
 	case f.Timed && !timed:
-		return misfit(errors.New("it asks for the elapsed time, which the template does not pass"))
+		return misfit(errors.New("it uses the elapsed time, which the template does not provide"))
 	case f.Text != (mark.value == doValue):
 		return misfit(errors.New("a value was given for a condition, or a condition for a value"))
 	}
 	if f.Class != "" {
 		only := f.Class + "." + f.Method + f.Descr
 		if b.only != "" && b.only != only {
-			return misfit(fmt.Errorf("it was made for %s, another one for %s", only, b.only))
+			return misfit(fmt.Errorf("it was made for %s, but another condition for %s", only, b.only))
 		}
 		b.only = only
 	}

@@ -361,7 +361,7 @@ const refInvokeInterface = 9
 func (c *compiler) constant(index uint16) (int, error) {
 	if no, ok := c.constantNo[index]; ok {
 		if no < 0 {
-			return 0, c.refuse("uses a constant that leads back to itself")
+			return 0, c.refuse("uses a constant that refers to itself")
 		}
 		return no, nil
 	}

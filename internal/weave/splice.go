@@ -103,7 +103,7 @@ func (s *splice) fits() error {
 	}
 	switch {
 	case u.holdsMonitor:
-		return &Reason{DoesNotFit, "it holds a lock across super(...), which could not be released if that threw"}
+		return &Reason{DoesNotFit, "it holds a lock across super(...), which could not be released if super(...) threw"}
 	case t.afterSuper && len(s.later) > 0:
 		return &Reason{OddConstructor, "code that runs before the call stands after it, and the template begins only after the call"}
 	case t.afterSuper && s.prologBranches():

@@ -186,7 +186,7 @@ func (c *compiler) replaceRecords() (across code.Frame, err error) {
 		return across, err
 	}
 	if c.at = c.sentinel; !reached {
-		return across, c.refuse("never reaches Template.target(): remove the code before it that always ends")
+		return across, c.refuse("never reaches Template.target(): remove the return or throw that always runs before it")
 	}
 	if len(across.Stack) > 0 {
 		return across, c.refuse("calls Template.target() inside an expression: make it a statement")

@@ -79,7 +79,7 @@ func checkUser(class *classfile.Class, b *code.Body, isTrusted bool) (problems [
 			continue
 		}
 		if n.Op() == opcode.Monitorenter {
-			refuse(n, "locks an object, so that the program could wait for it: leave out synchronized")
+			refuse(n, "locks an object, and the program might have to wait for the lock: leave out synchronized")
 		}
 		if isTrusted {
 			continue
@@ -99,7 +99,7 @@ func checkUser(class *classfile.Class, b *code.Body, isTrusted bool) (problems [
 				refuse(n, "calls %s.%s in a loop, %s", descriptor.ExternalName(string(owner)), name, once)
 			}
 		case opcode.Invokedynamic:
-			refuse(n, "has a lambda or a method reference, which calls code of its own: write it out; --trusted allows it")
+			refuse(n, "has a lambda or a method reference, which calls other code: write the code in the template, or use --trusted")
 		case opcode.New:
 			name, _ := class.Pool.ClassName(n.Index()) // a damaged one is not allowed either
 			switch {

@@ -23,7 +23,7 @@
 //
 // In a constructor the prolog runs first, and exception blocks begin after the call of super(...)
 // or this(...): no block may enclose code in which this is not yet initialised. With AfterSuper the
-// prolog also comes after that call, so that an epilog follows every prolog.
+// prolog also comes after that call: if super(...) throws, neither prolog nor epilog runs.
 //
 // A template can also be woven around single calls inside a method, for instance calls of native
 // methods, which have no bytecode (Weaver.Sites). The template, with the call in it, then replaces
@@ -418,7 +418,7 @@ func (w *Weaver) lower(j *job, wrapped bool) (code.OffsetMap, error) {
 	data := w.bodies[start:len(w.bodies):len(w.bodies)]
 	if was, is := codeSize(j.code.Data), codeSize(data); wrapped && was <= mostCompiled && is > mostCompiled {
 		w.bodies = w.bodies[:start]
-		return nil, &Reason{TooLarge, "hooks at its calls would make it " + itoa(is) + " bytes long, and the JVM compiles none of more than " + itoa(mostCompiled)}
+		return nil, &Reason{TooLarge, "hooks at its calls would make it " + itoa(is) + " bytes long, and the JVM compiles no method of more than " + itoa(mostCompiled)}
 	}
 	j.code.Data = data
 	from := len(w.shifts)

@@ -1,4 +1,4 @@
-// Command gen writes the constants for the instructions of opcodes.table.
+// Command gen generates the constants of the instructions in opcodes.table.
 package main
 
 import (

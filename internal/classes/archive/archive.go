@@ -1,7 +1,7 @@
 // Package archive reads and rewrites the containers of classes: a class file, a directory
 // tree, a jar with jars inside it, and, for reading only, a JDK run-time image.
 //
-// Rewriting keeps everything it has no reason to change. Entries of a jar keep order,
+// Rewriting keeps everything except the changed classes. Entries of a jar keep order,
 // times, comments, attributes and compression; unchanged entries are copied without
 // unpacking. Files of a tree keep permissions and times, symbolic links stay links. The
 // output is written completely or not at all.

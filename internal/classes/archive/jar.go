@@ -351,7 +351,7 @@ func (jw *jarWriter) putChanged(f *zip.File, o outcome) error {
 // the empty text deflated, with it; nothing reads them.
 func (jw *jarWriter) putDirectory(f *zip.File) error {
 	if f.UncompressedSize64 != 0 {
-		return fmt.Errorf("a directory with content: %w", zip.ErrFormat)
+		return fmt.Errorf("a directory entry has content: %w", zip.ErrFormat)
 	}
 	head := f.FileHeader
 	head.Method, head.Flags = zip.Store, head.Flags&^8

@@ -200,7 +200,7 @@ const (
 	initialize
 )
 
-// callKey identifies a call as the constant pool describes it, whoever makes it.
+// callKey identifies a call as the constant pool describes it, without its caller.
 type callKey struct {
 	kind  callKind
 	owner classID

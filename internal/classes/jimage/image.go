@@ -111,7 +111,7 @@ func openLibrary(path string, open opener) *Image {
 // Open opens the image at path. Close releases it.
 func Open(path string) (*Image, error) { return openImage(path, os.Open) }
 
-// openImage reads the index. The file is read, not mapped: one that is truncated meanwhile causes an
+// openImage reads the index. The file is read, not mapped: if it is truncated meanwhile, this causes an
 // error, not a fault.
 func openImage(path string, open opener) (*Image, error) {
 	f, err := open(path)

@@ -10,7 +10,7 @@ import (
 	"github.com/sonde-jvm/sonde/classfile/descriptor"
 )
 
-// Packages are the packages of a program, as opposed to those of libraries.
+// Packages are the packages of a program, as opposed to packages of libraries.
 type Packages struct {
 	Names []string `json:"packages"`       // with dots, such as com.acme, each with the packages below it; "" is the unnamed package
 	From  string   `json:"from,omitempty"` // how they are known, such as "the main jar"

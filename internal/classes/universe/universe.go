@@ -316,7 +316,7 @@ func (u *Universe) Subtypes(name string) (list []*Class, all bool) {
 	return list, all
 }
 
-// Ancestors returns the name of a class and those of all classes and interfaces above it.
+// Ancestors returns the names of a class and of all classes and interfaces above it.
 func (u *Universe) Ancestors(c *Class) []string {
 	met := map[string]bool{c.Name: true}
 	names := []string{c.Name}

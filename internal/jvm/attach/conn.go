@@ -154,7 +154,7 @@ var (
 	ErrReadOnlyTmp = errors.New("its /tmp is read-only")
 	ErrGone        = errors.New("it has ended")
 	ErrTimeout     = errors.New("it did not answer in time")
-	ErrImpostor    = errors.New("something else has the name of its attach socket")
+	ErrImpostor    = errors.New("the file at the path of its attach socket is not from this JVM")
 	ErrCommand     = errors.New("the command failed")
 	ErrAgent       = errors.New("the agent did not start")
 	ErrTooLong     = errors.New("the command is too long")

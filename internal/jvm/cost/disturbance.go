@@ -64,7 +64,7 @@ func (d *Disturbance) Disturbed() string {
 		percent(d.Speed.Value), percent(d.Speed.Low), percent(d.Speed.High), percent(d.Hooks.Value))
 }
 
-// undisturbed is the speed from which on times are those of the program without hooks, and mostHooks
+// undisturbed is the lowest relative speed at which times count as times of the program without hooks, and mostHooks
 // the speed below which hooks took most of the time.
 const (
 	undisturbed = 0.95
@@ -77,7 +77,7 @@ func (d *Disturbance) MostlyHooks() string {
 	if d == nil || d.Speed == nil || d.Speed.Value >= mostHooks {
 		return ""
 	}
-	return fmt.Sprintf("DISTURBED: hooks took about %s %% of the program's time; their cost is subtracted, but little remains, so times are rough: --timing auto or --timing stacks is truer",
+	return fmt.Sprintf("DISTURBED: hooks took about %s %% of the program's time; their cost is subtracted, but little remains, so times are rough: --timing auto or --timing stacks is more accurate",
 		percent(d.Hooks.Value))
 }
 

@@ -1,5 +1,5 @@
-// Package cost measures from outside, without help from the JVM, what an action cost a
-// JVM: how long it was stopped, and how much its compilers had to do again.
+// Package cost measures the cost of an action to a JVM from outside, without help from the JVM:
+// how long it was stopped, and how much CPU time its compilers used.
 //
 // Pauses come from the counters that the JVM publishes in shared memory (package
 // perfdata), which a JVM with -XX:-UsePerfData or -XX:+PerfDisableSharedMem does not have.

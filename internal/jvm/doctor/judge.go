@@ -82,7 +82,7 @@ func (j *judge) sampling() {
 	case v.Answer == process.Yes:
 		j.find(OK, "sampling", "by the kernel, which changes nothing in the JVM", "")
 	case v.Answer == process.No && j.facts.JVM.Attach.Answer == process.No:
-		j.find(Warn, "sampling", "neither the kernel can sample it nor, without attaching, its flight recorder: "+v.Reason, "")
+		j.find(Warn, "sampling", "neither the kernel nor, without attaching, its flight recorder can sample it: "+v.Reason, "")
 	case v.Answer == process.No:
 		j.find(Note, "sampling", "the kernel cannot sample it, so its flight recorder or thread dumps are used: "+v.Reason, "")
 	}
@@ -204,7 +204,7 @@ func (j *judge) securityManager() {
 	}
 	const grant = "grant java.security.AllPermission to the agent's jar in its policy, or start it without -Djava.security.manager"
 	if j.facts.Properties["java.security.policy"] == "" && j.facts.JVM.Property("java.security.policy") == "" {
-		j.find(Stop, "security", "a SecurityManager with the default policy is installed, which lets no agent work, not even one that is loaded at the start", grant)
+		j.find(Stop, "security", "a SecurityManager with the default policy is installed, which lets no agent work, not even an agent that is loaded at the start", grant)
 		return
 	}
 	j.find(Warn, "security", "a SecurityManager is installed, so Sonde can enter only if its policy allows that", grant)

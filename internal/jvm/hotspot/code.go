@@ -45,7 +45,7 @@ const (
 	mostNames = 1000    // of code that is not a method
 	// mostSegments bounds the segments of all heaps. HotSpot permits as many.
 	mostSegments = 16 << 20
-	// mostTable bounds a table of one compiled method, and mostTables those of all.
+	// mostTable bounds a table of one compiled method, and mostTables the tables of all methods.
 	mostTable  = 4 << 20
 	mostTables = 256 << 20
 	freeBlock  = 0xFF

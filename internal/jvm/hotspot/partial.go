@@ -97,7 +97,7 @@ func prologueAMD64(code []byte, offset int) frameState {
 	return state
 }
 
-// instructionAMD64 returns the length of one instruction of those that make frames, and the state
+// instructionAMD64 returns the length of an instruction that makes a frame, and the state
 // after it.
 func instructionAMD64(code []byte, state frameState) (int, frameState) {
 	is := func(prefix ...byte) bool { return bytes.HasPrefix(code, prefix) }

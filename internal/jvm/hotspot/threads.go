@@ -365,7 +365,7 @@ func (o *objects) text(object uint64) string {
 	return string(utf16.Decode(units))
 }
 
-// WalkWaiting returns the frames of a thread that is not in Java code, such as one that waits, from
+// WalkWaiting returns the frames of a thread that is not in Java code, such as a waiting thread, from
 // its innermost Java method on. The caller must know that the thread has not run since it was read.
 func (w *Walker) WalkWaiting(t *Thread) ([]jfr.Frame, End) {
 	a := t.anchor

@@ -209,7 +209,7 @@ func (w *walk) generated(pc uint64) (bool, End) {
 	return w.stub(b)
 }
 
-// returnsTo reports whether an address can be one that a call of some code returns to. A method is
+// returnsTo reports whether an address can be the return address of a call. A method is
 // called where the compiler has described it, other code by an instruction that can be seen.
 func (w *walk) returnsTo(pc uint64, called *blob) bool {
 	if w.looked++; w.looked > mostLooks {
@@ -241,7 +241,7 @@ func (w *walk) returnsTo(pc uint64, called *blob) bool {
 // registers there.
 const mostPushed = 64
 
-// isCaller reports whether there can be a frame of a caller: the address is one that a call returns to, and
+// isCaller reports whether there can be a frame of a caller: the address is a return address, and
 // another such address, or a frame of the interpreter, is where the caller must have it.
 func (w *walk) isCaller(pc, sp, fp uint64, called *blob) bool {
 	if !w.returnsTo(pc, called) {

@@ -1,5 +1,5 @@
 // Package hotspot walks the stacks of a HotSpot JVM from outside: it reads the memory of the process,
-// by the descriptions of its data that HotSpot exports for debuggers. It decodes frames of compiled
+// with the descriptions of HotSpot's data structures (vmStructs) that libjvm.so exports for debuggers. It decodes frames of compiled
 // code (with inlined methods), of the interpreter, of stubs and of native libraries. The process
 // is neither stopped nor changed, so what it reads may be inconsistent or wrong: every loop and read is
 // bounded, and what is uncertain is reported as unknown.

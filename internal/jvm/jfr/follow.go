@@ -51,7 +51,7 @@ func Follow(dir fs.FS) *Follower {
 	return &Follower{dir: dir, files: map[string]*liveFile{}}
 }
 
-// Since excludes samples taken before t, such as those of an older recording. It must be
+// Since excludes samples taken before t, such as samples of an older recording. It must be
 // called before the first Poll.
 func (f *Follower) Since(t time.Time) { f.since = t }
 
@@ -164,7 +164,7 @@ func (f *Follower) open(name, now string) (*liveFile, error) {
 	return f.files[name], nil
 }
 
-// contents are those of an open file.
+// contents is the content of an open file.
 type contents interface {
 	fs.File
 	io.ReaderAt

@@ -104,7 +104,7 @@ const (
 const (
 	Library FrameKind = "library" // a native library
 	VM      FrameKind = "VM"      // the JVM itself: libjvm.so
-	Stub    FrameKind = "stub"    // code that the JVM has generated for itself, such as that which copies arrays
+	Stub    FrameKind = "stub"    // code that the JVM has generated for itself, such as code that copies arrays
 	Kernel  FrameKind = "kernel"
 )
 

@@ -16,7 +16,7 @@ type Thread struct {
 // VirtualThreads stands for all virtual threads: there may be millions.
 var VirtualThreads = &Thread{Name: "virtual threads", Virtual: true}
 
-// A ThreadKind distinguishes threads of the JVM from those of the program.
+// A ThreadKind distinguishes threads of the JVM from threads of the program.
 type ThreadKind string
 
 // The kinds of threads.

@@ -410,7 +410,7 @@ func (e *Events) apply(c change) {
 }
 
 // Wait returns when a ring is half full, when the time is over, or with an error when the context is done. It looks at the
-// rings from time to time: a thread that waits in the kernel would keep those of Go's scheduler busy.
+// rings from time to time: a thread that waits in the kernel would keep the threads of Go's scheduler busy.
 func (e *Events) Wait(ctx context.Context, timeout time.Duration) error {
 	if e.closed {
 		return os.ErrClosed

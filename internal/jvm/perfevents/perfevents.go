@@ -11,7 +11,7 @@
 // # Threads that start later
 //
 // Events are inherited: a thread created by a thread with events has them too, from its first instruction. Only
-// two kinds of threads need events of their own: those that exist before the first event is opened, and those
+// two kinds of threads need events of their own: threads that exist before the first event is opened, and threads
 // created by a thread before all events of their creator were open. The kernel writes a FORK record when a thread with events
 // creates a thread. Such a record proves that the new thread has inherited all events, if its creator had
 // them for some time (sureAfter): the kernel copies the events some time before it writes the record. A thread
@@ -19,7 +19,7 @@
 // late if the creator is interrupted, so that such a thread can have two events on one processor. Samples contain
 // the number of the event that was opened, so a thread sampled by two events is noticed, and the newer event is closed.
 //
-// An event must stay open when its thread has ended, because the threads that inherited it would lose it too.
+// An event must stay open when its thread has ended: closing it would also close the events of the threads that inherited it.
 //
 // # Time in the kernel
 //

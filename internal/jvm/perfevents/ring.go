@@ -110,7 +110,7 @@ func (f *fields) err(kind string) error {
 	return nil
 }
 
-// abi64 marks the registers of a thread in 64-bit mode, abiNone that there are none.
+// abi64 marks the registers of a thread in 64-bit mode; abiNone means that there are no registers.
 const (
 	abiNone = 0
 	abi64   = 2

@@ -38,7 +38,7 @@ func openBelow(root, name string, flags int) (*os.File, error) {
 	return openAt(dir, name, flags)
 }
 
-// openPath opens a directory of ours, or one that the kernel names in /proc.
+// openPath opens a directory of this process, or a directory that the kernel names in /proc.
 func openPath(name string) (*os.File, error) {
 	fd, err := unix.Open(name, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -171,7 +171,7 @@ func OpenPlain(name string, flags int, judge Judge) (*os.File, error) {
 
 // OpenMapped opens a file that a JVM shares memory with, for reading or with O_RDWR. The name is only
 // a hint: it must lead to that file. The file belongs to the JVM's user, or to root if the program
-// has dropped root privileges since; so it is opened with our own rights, not with those of the user.
+// has dropped root privileges since; so it is opened with the rights of this process, not with the rights of the user.
 func (h Host) OpenMapped(j *JVM, name string, flags int) (*os.File, error) {
 	file, err := openPlain(func(how int) (*os.File, error) {
 		return openBelow(h.Path(j.PID, "root"), name, how|unix.O_NOFOLLOW)

@@ -61,7 +61,7 @@ func parseMaps(text, root string) (m mapped) {
 //
 //	7f19996e3000-7f199a76f000 r-xp 002e3000 fe:00 315638    /opt/jdk/lib/server/libjvm.so
 //
-// and skips the many that name no file. Names in the root directory of the process become those that it sees.
+// and skips the many that name no file. Names below the root directory of the process become the names that it sees.
 func mappings(text, root string) iter.Seq[mapping] {
 	return func(yield func(mapping) bool) {
 		for line := range strings.Lines(text) {

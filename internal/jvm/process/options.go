@@ -49,7 +49,7 @@ var takesValue = []string{
 	"--enable-native-access", "--illegal-native-access", "--finalization", "-d", "--describe-module",
 }
 
-// classPathOptions are those of takesValue that set the class path.
+// classPathOptions are the options in takesValue that set the class path.
 var classPathOptions = []string{"-cp", "-classpath", "--class-path"}
 
 // addCommand reads the launcher's words up to the main class or jar.
@@ -132,7 +132,7 @@ func (o *options) addAll(s sources, words []string) {
 	}
 }
 
-// add adds an option, and those of a file that it names.
+// add adds an option, and the options in a file that it names.
 func (o *options) add(s sources, word string) { o.addAt(s, word, 0) }
 
 func (o *options) addAt(s sources, word string, depth int) {

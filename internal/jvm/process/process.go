@@ -355,7 +355,7 @@ var (
 type Judge func(info os.FileInfo, owner uint32) error
 
 // NamedBy returns a Judge for reading files that a user has named when there is no JVM any more as which they could be
-// opened: it accepts files of this user, and those that everyone may read, up to a size.
+// opened: it accepts files of this user, and files that everyone may read, up to a size.
 func NamedBy(user uint32, most int64) Judge {
 	return func(info os.FileInfo, owner uint32) error {
 		const readableByAll = 0o004

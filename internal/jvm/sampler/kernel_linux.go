@@ -350,10 +350,10 @@ func (k *kernelSamples) poll(_ context.Context, b *Batch) error {
 		}
 	}
 	if k.events.KernelExcluded {
-		note("time in the kernel is not sampled: this user may not (root, CAP_PERFMON or kernel.perf_event_paranoid=1 would allow it)")
+		note("time in the kernel is not sampled, because it needs root, CAP_PERFMON or kernel.perf_event_paranoid=1")
 	}
 	if b.Lost > 0 {
-		note("the kernel had no room for some samples: they are missing from all shares alike")
+		note("the kernel dropped samples for lack of space: all shares are affected equally")
 	}
 	if errors.Is(k.failed, perfevents.ErrEnded) {
 		return &Error{PID: k.jvm.PID, Kind: ErrEnded}

@@ -340,9 +340,9 @@ func usable(j *process.JVM, options Options) error {
 	case version < oldest:
 		return &Error{PID: j.PID, Kind: ErrNoRecorder, Detail: fmt.Sprintf("the flight recorder of JDK %d cannot be configured without files, or read while it runs", version)}
 	case options.Traced != nil && !Traces(j):
-		return &Error{PID: j.PID, Kind: ErrRefused, Detail: fmt.Sprintf("the flight recorder of JDK %d traces no methods, only those of %d and later do", version, oldestTraced)}
+		return &Error{PID: j.PID, Kind: ErrRefused, Detail: fmt.Sprintf("the flight recorder of JDK %d cannot trace methods; that of JDK %d or later can", version, oldestTraced)}
 	case options.CPUTime && version < oldestCPUTime:
-		return &Error{PID: j.PID, Kind: ErrRefused, Detail: fmt.Sprintf("JDK %d does not sample by processor time, only %d and later do: leave --cpu-time out", version, oldestCPUTime)}
+		return &Error{PID: j.PID, Kind: ErrRefused, Detail: fmt.Sprintf("JDK %d cannot sample by processor time, only JDK %d and later can: leave out --cpu-time", version, oldestCPUTime)}
 	}
 	return nil
 }

@@ -35,7 +35,7 @@ type Foothold struct {
 	listeners []*Listener
 }
 
-// Make creates a foothold in a JVM's file system. Its errors and those of a foothold's methods are of type *Error.
+// Make creates a foothold in a JVM's file system. Its errors, and the errors of a foothold's methods, are of type *Error.
 func Make(jvm *process.JVM) (*Foothold, error) { return makeIn(process.Local, jvm) }
 
 func makeIn(host process.Host, jvm *process.JVM) (*Foothold, error) {

@@ -52,7 +52,7 @@ type sweeper struct {
 	removed   []string
 }
 
-// ownFirst puts this process first, so that paths are those of its own file system.
+// ownFirst puts this process first, so that paths are in its own file system.
 func (s *sweeper) ownFirst() []process.Process {
 	self := os.Getpid()
 	ordered := slices.Clone(s.processes)

@@ -86,7 +86,7 @@ type Session struct {
 	Token  string // 32 hexadecimal digits, as Proof
 	Proof  string
 	Holder string // the command that holds the JVM, for users
-	Beside bool   // its hook classes have other names than those of a pack
+	Beside bool   // its hook classes have other names than the hook classes of a pack
 }
 
 // encode formats a session for java.util.Properties.
@@ -137,7 +137,7 @@ func escape(text *strings.Builder, value string) {
 	}
 }
 
-// Names inside directories of ours.
+// Names in Sonde's directories.
 const (
 	roomName    = ".room" // while it is tried out whether there is room
 	sessionName = "session"

@@ -118,7 +118,7 @@ func (l *Library) Address(fileOffset uint64) (uint64, bool) {
 	return 0, false
 }
 
-// readSections reads the tables that only section headers locate, and those of which they know the
+// readSections reads the tables that only section headers locate, and tables of which they know the
 // exact size. A file need not have section headers.
 func (l *Library) readSections(f *file, header *elf.Header64) {
 	sections := readTable[elf.Section64](f, header.Shoff, header.Shnum, header.Shentsize)

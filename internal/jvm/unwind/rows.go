@@ -102,7 +102,7 @@ type rules struct {
 
 var (
 	errTruncated  = errors.New("an instruction is truncated")
-	errRemembered = errors.New("rules are restored that were not remembered, or too many are remembered")
+	errRemembered = errors.New("DW_CFA_restore_state has no DW_CFA_remember_state, or there are too many of them")
 )
 
 // run executes instructions until the location is after the target.
@@ -204,5 +204,5 @@ func (p *program) restore(register uint64) {
 	}
 }
 
-// register reads the number of a register. Numbers that are not tracked become one that never has a known value.
+// register reads the number of a register. All untracked numbers are mapped to one register whose value is never known.
 func (c *cursor) register() int { return int(min(c.uleb(), NumRegisters)) }

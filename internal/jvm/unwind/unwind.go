@@ -1,8 +1,8 @@
-// Package unwind finds the callers of native frames, of a thread in another process, by the call
-// frame information that compilers leave in the section .eh_frame of ELF files.
+// Package unwind finds the callers of native frames in another process, with the call
+// frame information that compilers write into the section .eh_frame of ELF files.
 //
 // A Library is such a file: it translates addresses, names functions, and replaces the registers
-// of a frame by those of its caller. It knows neither processes nor their mappings: the code that
+// of a frame by the registers of its caller. It knows neither processes nor their mappings: the code that
 // walks a stack finds the library of each program counter. Files may be hostile; everything read
 // from them is checked, and all work is bounded.
 package unwind
@@ -66,7 +66,7 @@ var (
 // Memory returns the word at an address; ok is false if it cannot be read.
 type Memory func(address uint64) (word uint64, ok bool)
 
-// Step replaces the registers of a frame by those of its caller. The address, as Address returns
+// Step replaces the registers of a frame by the registers of its caller. The address, as Address returns
 // it, is that of the instruction that the frame executes. It is the program counter if the frame is
 // the innermost or was interrupted, else the program counter minus one, because a call may be the
 // last instruction of a function. signal reports that the frame is code to which a signal handler

@@ -3,8 +3,8 @@
 // called, how large it is, its class loaders, and whether a call of it was counted.
 //
 // A World holds the calls of loaded classes; World.Tree returns a tree without asking a
-// JVM. Look does both for a running JVM. It installs hooks only if calls are to be counted
-// while it waits, and they only count.
+// JVM. Look does both for a running JVM. It installs hooks only to count
+// calls for a time, and these hooks do not measure times.
 package calltree
 
 import (
@@ -115,7 +115,7 @@ type Tree struct {
 	RootsCut int
 }
 
-// Each visits all nodes, those of a level before those below.
+// Each visits all nodes, level by level from the root.
 func (t *Tree) Each(visit func(*Node)) {
 	level := t.Roots
 	for len(level) > 0 {

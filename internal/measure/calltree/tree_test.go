@@ -128,7 +128,7 @@ func TestNoMethod(t *testing.T) {
 	w := NewWorld(universe.Of(nil, loaded(t, "shop/Bulk")))
 	for pattern, want := range map[string]string{
 		"shop.Desk.serv":          "shop.Desk.serv matches shop.Desk, but no method of it; it has serve",
-		"shop.Desk":               "shop.Desk is a class, and no method of it was named: shop.Desk.* is every method",
+		"shop.Desk":               "shop.Desk is a class, not a method: shop.Desk.* matches all its methods",
 		"desk.serve":              "no loaded class matches desk.serve; similar loaded classes are shop.Desk",
 		"a.B.c":                   "no loaded class matches a.B.c: it may not have been used yet",
 		"shop.Desk.chip":          "shop.Desk.chip is native and has no bytecode",

@@ -142,13 +142,13 @@ func (e *NoMethodError) Error() string {
 	case e.Lack != "":
 		return e.Lack
 	case e.Class == "" && slices.Contains(e.Near, e.Pattern):
-		return fmt.Sprintf("%s is a class, and no method of it was named: %s.* is every method", e.Pattern, e.Pattern)
+		return fmt.Sprintf("%s is a class, not a method: %s.* matches all its methods", e.Pattern, e.Pattern)
 	case e.Class == "" && len(e.Near) > 0:
 		return fmt.Sprintf("no loaded class matches %s; similar loaded classes are %s", e.Pattern, strings.Join(e.Near, ", "))
 	case e.Class == "":
 		return fmt.Sprintf("no loaded class matches %s: it may not have been used yet; sonde count waits for classes that load", e.Pattern)
 	case e.Native:
-		return fmt.Sprintf("%s is native and has no bytecode: name a method that has", e.Bodiless)
+		return fmt.Sprintf("%s is native and has no bytecode: name a method with bytecode", e.Bodiless)
 	case e.Bodiless != "":
 		return fmt.Sprintf("%s has no bytecode, and no loaded class implements it: name a method that has bytecode", e.Bodiless)
 	case len(e.Near) > 0:

@@ -382,7 +382,7 @@ const (
 	movable = 50.0
 )
 
-// bounded is a sum of times with two kinds of errors: those of the calibration have the same
+// bounded is a sum of times with two kinds of errors: errors of the calibration have the same
 // direction everywhere and add up; random errors are independent.
 type bounded struct {
 	nanos        float64
@@ -512,8 +512,8 @@ func (c *Calibration) exact(t *tally, timed, raw float64, inner Span) bounded {
 	return b
 }
 
-// callees returns the calls whose hooks add to the node's time: those that are timed when the
-// node is, and those that are only counted. Callees of a counted call are measured as if the node
+// callees returns the calls whose hooks add to the node's time: calls that are timed when the
+// node is, and calls that are only counted. Callees of a counted call are measured as if the node
 // itself had called them. Work for it on other threads costs it nothing.
 func (t *tally) callees() (timed, counted float64) {
 	for _, child := range t.children {

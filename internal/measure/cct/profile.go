@@ -1,5 +1,5 @@
-// Package cct holds calling context trees: what hooks measured, minus what measuring cost,
-// with the error that remains. It does no I/O.
+// Package cct holds calling context trees. It subtracts the cost of measuring from the measured times,
+// and keeps the remaining uncertainty. It does no I/O.
 package cct
 
 import (
@@ -56,7 +56,7 @@ type Target struct {
 	JDK     string `json:"jdk,omitempty"`     // version
 }
 
-// A Method is a method with a hook, or one that sampled stacks show. Its names are as class files have them.
+// A Method is a method that has a hook or that sampled stacks show. Its names are in the form of class files.
 type Method struct {
 	Class      string `json:"class,omitempty"`
 	Name       string `json:"name"`
@@ -201,7 +201,7 @@ type Quiet struct {
 }
 
 // Partly returns the methods whose hooks were not on for the whole window, with the time that
-// each was on. Their calls are those of that time alone; the rest of their time is part of their
+// each was on. Their calls cover that time alone; the rest of their time is part of their
 // callers' own time.
 func (p *Profile) Partly() map[int]time.Duration {
 	partly := make(map[int]time.Duration, len(p.Quiet))

@@ -48,7 +48,7 @@ type Wait struct {
 // AddStacks completes the trees with sampled stacks. A hook measures the time of a method together
 // with that of callees without hooks; stacks show how it is divided among them. Such callees become
 // nodes, and the time of calls that were only counted becomes known. Totals of hooked methods stay
-// what hooks have measured. In a profile without hooks, all times are those of the stacks.
+// what hooks have measured. In a profile without hooks, all times come from the stacks.
 func (p *Profile) AddStacks(stacks []Stack) {
 	a := stackAdder{profile: p, methods: make(map[[3]string]int), hasHooks: p.Timing != Stacks}
 	for i, m := range p.Methods {
@@ -177,7 +177,7 @@ func (a *stackAdder) index(m Method) int {
 	return index
 }
 
-// child returns the node of a method that a node calls, not of one that runs on another thread.
+// child returns the node of a method that a node calls on the same thread.
 func (n *Node) child(method int) *Node {
 	for _, c := range n.Children {
 		if c.Method == method && !c.Handed {

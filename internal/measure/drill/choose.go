@@ -254,8 +254,8 @@ const (
 	leastBeside  = 0.01
 )
 
-// Levels describes a path with the figures of each method, and the callees beside it that matter. Of a method whose callees
-// are about to get hooks, it is not known yet which are beside the path.
+// Levels describes a path with the figures of each method, and other callees of its methods that matter. Of a method whose callees
+// are about to get hooks, it is not known yet which are on the path.
 func (t *Tree) Levels(choice Choice) (levels []Level) {
 	path := choice.Path
 	for i, n := range path {

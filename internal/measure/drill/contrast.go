@@ -1,7 +1,7 @@
 // Package drill decides how a search goes from a slow method to its cause. It compares slow calls of the
-// method with normal ones: the calls below it that have more time in slow calls account for the excess, and
-// what their arguments have in common says when it is slow. It has no I/O: `sonde drill` gives it
-// transactions and samples, and installs the hooks that it asks for.
+// method with normal ones: callees that take longer in slow calls account for the excess, and
+// values that slow calls have in common show when the method is slow. It has no I/O: `sonde drill` gives it
+// transactions and samples, and installs the hooks that it requests.
 package drill
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/measure/trace"
 )
 
-// A Tree holds the calls below a method, those of slow calls and those of normal ones.
+// A Tree holds the calls below a method, separately for slow and for normal calls of the method.
 type Tree struct {
 	Root         *Node // nil before the first call
 	Slow, Normal int   // calls of the method
@@ -33,7 +33,7 @@ type Node struct {
 	Parent                    *Node
 }
 
-// Sums are those of the calls of a node, over all calls of the root of one kind.
+// Sums are sums over the calls of a node, for all slow or all normal calls of the root.
 type Sums struct {
 	Calls                    uint64
 	Time, Self               float64 // in nanoseconds; Self is without the children on the same thread

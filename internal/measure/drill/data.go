@@ -299,7 +299,7 @@ func (s *separator) thresholds(name string, numbers []float64) (best []candidate
 	return best
 }
 
-// Data keeps observations, so many that rules are certain, and no more.
+// Data keeps as many observations as are needed for certain rules.
 type Data struct {
 	all          []Observation
 	slow, normal int

@@ -230,7 +230,7 @@ func isMethod(m *jfr.Method, n *Node) bool {
 	return m.Name == n.Method && m.Ref().ClassName() == n.Class && (m.Descriptor == "" || n.Descriptor == "" || m.Descriptor == n.Descriptor)
 }
 
-// periods are those of slow calls: those of each thread by their start, and under 0 those of all.
+// periods are the periods of slow calls, by start: for each thread, and under 0 for all threads.
 type periods map[uint64][]period
 
 func (e *Evidence) periods(c Choice, isWhole bool) periods {
@@ -323,7 +323,7 @@ type Pause struct{ From, To time.Time }
 // mostPauses bounds the pauses that are kept.
 const mostPauses = 2000
 
-// Pauses are those of the JVM since the search began.
+// Pauses are the JVM's pauses since the search began.
 type Pauses []Pause
 
 // Add adds pauses that have ended between two moments, with their length in all. They count as one.

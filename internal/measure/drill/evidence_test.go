@@ -107,19 +107,19 @@ func TestExplain(t *testing.T) {
 		paused time.Duration
 	}{
 		"own time of a.Shop.handle": {OwnTime, state(jfr.Running, "", ""), 0},
-		"own time of a.Shop.handle, most often in b.C.d, called through b.C.e":             {OwnTime, state(jfr.Running, "b.C.e", "b.C.d"), 0},
-		"own time of a.Shop.handle; no sample shows what it does":                          {OwnTime, nil, 0},
-		"a.Shop.handle waits for a lock":                                                   {OwnTime, state(jfr.Monitor, "", ""), 0},
-		"a.Shop.handle waits in b.L.lock":                                                  {OwnTime, parked(nil), 0},
-		"a.Shop.handle waits in b.L.lock: b.Sync":                                          {OwnTime, parked(&Lock{Class: "b.Sync"}), 0},
-		`a.Shop.handle waits for a lock in b.L.lock: b.Sync, held by thread "t"`:           {OwnTime, parked(&Lock{Class: "b.Sync", Holder: "t"}), 0},
-		`a.Shop.handle waits for a lock: an object, held by thread "t" in b.C.d`:           {OwnTime, []State{{Wait: jfr.Monitor, lock: &Lock{Holder: "t", In: "b.C.d"}}}, 0},
-		"a.Shop.handle sleeps in java.lang.Thread.sleep":                                   {OwnTime, state(jfr.Sleeping, "java.lang.Thread.sleep", "java.lang.Thread.sleep0"), 0},
-		"a.Shop.handle waits for I/O in sun.nio.ch.Net.poll, called through b.Driver.read": {OwnTime, state(jfr.IO, "b.Driver.read", "sun.nio.ch.Net.poll"), 0},
-		"several callees of a.Shop.handle take longer, and none accounts for most of it":   {Spread, nil, 0},
-		"it is in a.Shop.handle or in what that calls; the search ended before":            {Unfinished, nil, 0},
-		"a.Shop.handle did not account for it any more when its callees had hooks":         {Changed, nil, 0},
-		"the JVM stops threads, most likely to collect garbage, during a.Shop.handle":      {OwnTime, state(jfr.IO, "", ""), 60 * ms},
+		"own time of a.Shop.handle, most often in b.C.d, called through b.C.e":                   {OwnTime, state(jfr.Running, "b.C.e", "b.C.d"), 0},
+		"own time of a.Shop.handle; no sample shows what it does":                                {OwnTime, nil, 0},
+		"a.Shop.handle waits for a lock":                                                         {OwnTime, state(jfr.Monitor, "", ""), 0},
+		"a.Shop.handle waits in b.L.lock":                                                        {OwnTime, parked(nil), 0},
+		"a.Shop.handle waits in b.L.lock: b.Sync":                                                {OwnTime, parked(&Lock{Class: "b.Sync"}), 0},
+		`a.Shop.handle waits for a lock in b.L.lock: b.Sync, held by thread "t"`:                 {OwnTime, parked(&Lock{Class: "b.Sync", Holder: "t"}), 0},
+		`a.Shop.handle waits for a lock: an object, held by thread "t" in b.C.d`:                 {OwnTime, []State{{Wait: jfr.Monitor, lock: &Lock{Holder: "t", In: "b.C.d"}}}, 0},
+		"a.Shop.handle sleeps in java.lang.Thread.sleep":                                         {OwnTime, state(jfr.Sleeping, "java.lang.Thread.sleep", "java.lang.Thread.sleep0"), 0},
+		"a.Shop.handle waits for I/O in sun.nio.ch.Net.poll, called through b.Driver.read":       {OwnTime, state(jfr.IO, "b.Driver.read", "sun.nio.ch.Net.poll"), 0},
+		"several callees of a.Shop.handle take longer, and none accounts for most of the excess": {Spread, nil, 0},
+		"the cause is in a.Shop.handle or in its callees; the search ended too early to find it": {Unfinished, nil, 0},
+		"a.Shop.handle no longer accounted for the excess when its callees had hooks":            {Changed, nil, 0},
+		"the JVM stops threads, most likely to collect garbage, during a.Shop.handle":            {OwnTime, state(jfr.IO, "", ""), 60 * ms},
 		"own time of a.Shop.handle, most often in b.C.f": { // it had no processor, because the JVM did not stop it
 			OwnTime, append(state(jfr.UnknownWait, "b.C.d", "b.C.d"), state(jfr.Running, "b.C.f", "b.C.f")...), 10 * ms,
 		},
@@ -188,7 +188,7 @@ func TestSummary(t *testing.T) {
 	share := func(part float64) Contrast { return Contrast{Share: cct.Share{Part: part}} }
 	r.Path = []Level{{Class: "a.Shop", Method: "pay", Contrast: share(1)}, {Class: "a.Book", Method: "add", Contrast: share(0.7)}, {Class: "a.Db", Method: "read", Contrast: share(0.2)}}
 	r.Slow.Add(500 * ms)
-	if got, want := r.Summary()[2], "a.Book.add accounts for 70 % of the excess; below it, no method has most of that"; got != want {
+	if got, want := r.Summary()[2], "a.Book.add accounts for 70 % of the excess; no method below it accounts for most of this"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if got, want := r.Summary()[0], "1 of 3 calls of a.Shop.pay took longer than 200 ms: 500 ms on average, the others 20.0 ms"; got != want {

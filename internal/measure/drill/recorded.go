@@ -20,7 +20,7 @@ type Recorded struct {
 	numbers map[classfile.MethodRef]uint32
 	methods []classfile.MethodRef // by number, which stands for the hook
 
-	pending map[int64][]jfr.Call // by thread: calls that may be below one that has not ended
+	pending map[int64][]jfr.Call // by thread: calls that may be below a call that has not ended
 	waiting int                  // their number
 	cut     map[int64]time.Time  // by thread: calls that began before are not complete
 
@@ -35,7 +35,7 @@ type timed struct {
 	traced  []jfr.Call // of a root, since the last timing
 }
 
-// mostWaiting bounds the calls that are kept because they may be below one that has not ended.
+// mostWaiting bounds the calls that are kept because they may be below a call that has not ended.
 const mostWaiting = 200_000
 
 // NewRecorded returns a collection of calls below certain methods.
@@ -96,7 +96,7 @@ func (r *Recorded) number(m classfile.MethodRef) uint32 {
 	return n
 }
 
-// Add adds calls, those of a thread in the order of their ends, and returns the calls of roots. A root that another one calls is a
+// Add adds calls, for each thread in the order of their ends, and returns the calls of roots. A root that another one calls is a
 // part of that, unless it was added before.
 func (r *Recorded) Add(calls []jfr.Call) (ended []*trace.Transaction) {
 	for _, c := range calls {
@@ -137,7 +137,7 @@ func (r *Recorded) drop() {
 	r.pending, r.waiting = make(map[int64][]jfr.Call), 1
 }
 
-// transaction returns the last call with those that it contains, in the order of their ends.
+// transaction returns the last call with all calls that it contains, in the order of their ends.
 func (r *Recorded) transaction(calls []jfr.Call) *trace.Transaction {
 	calls = slices.Clone(calls)
 	slices.Reverse(calls) // so that the outer one of two calls with the same times comes first
@@ -248,7 +248,7 @@ func (t *Tree) AddShort(s Short) {
 	sums.timeSquared, sums.selfSquared = sums.timeSquared+n*each*each, sums.selfSquared+n*each*each
 }
 
-// Traceable returns the methods below the last method of a path that the flight recorder may trace, callers before callees: those that
+// Traceable returns the methods below the last method of a path that the flight recorder may trace, callers before callees: methods that
 // samples of slow calls show, in its own time or in its whole time, that are not the JDK's, and that the program itself contains or calls. Inside
 // libraries, methods are often called so often that tracing would slow the program. So are methods that are always
 // innermost and inlined; samples show them anyway.

@@ -43,7 +43,7 @@ type Result struct {
 }
 
 // Unhooked describes a search by samples alone: where the time below the method goes. Slow and normal calls
-// cannot be told apart.
+// are not distinguished.
 type Unhooked struct {
 	Why     string  `json:"why"`     // there are no hooks
 	Samples int     `json:"samples"` // with the method on the stack
@@ -59,12 +59,12 @@ type RecordedBy struct {
 
 // String says how calls were measured.
 func (r *RecordedBy) String() string {
-	return fmt.Sprintf("measured by the JVM's flight recorder: method tracing, no agent, because %s; figures of callees are without calls shorter than %s", r.Why, format.Duration(r.Threshold))
+	return fmt.Sprintf("measured by the JVM's flight recorder (method tracing, no agent), because %s; figures of callees do not include calls shorter than %s", r.Why, format.Duration(r.Threshold))
 }
 
 // Cost says what is known about the cost.
 func (r *RecordedBy) Cost() string {
-	return fmt.Sprintf("what tracing cost the program is not measured; the traced methods had at most %s in a second", format.Count(int(r.Rate), "call", "calls"))
+	return fmt.Sprintf("the cost of tracing is not measured; the traced methods had at most %s in a second", format.Count(int(r.Rate), "call", "calls"))
 }
 
 // Average says how many threads executed the method on average.
@@ -111,10 +111,10 @@ type Level struct {
 // Name returns class and method.
 func (l *Level) Name() string { return l.Class + "." + l.Method }
 
-// leastShown is the part of the excess from which on a report names something beside the path.
+// leastShown is the part of the excess from which on a report names a callee that is not on the path.
 const leastShown = 0.03
 
-// Beside returns the callees beside the path that a report names.
+// Beside returns the callees not on the path that a report names.
 func (l *Level) Beside() (shown []Sibling) {
 	for _, s := range l.Others {
 		if s.Share.Part >= leastShown {
@@ -251,11 +251,11 @@ func (c *Cause) Describe() {
 	case Stopped:
 		c.Text = fmt.Sprintf("the JVM stops threads, most likely to collect garbage, during %s", name)
 	case Divided:
-		c.Text = fmt.Sprintf("several callees of %s take longer, and none accounts for most of it", name)
+		c.Text = fmt.Sprintf("several callees of %s take longer, and none accounts for most of the excess", name)
 	case Moved:
-		c.Text = fmt.Sprintf("%s did not account for it any more when its callees had hooks", name)
+		c.Text = fmt.Sprintf("%s no longer accounted for the excess when its callees had hooks", name)
 	case NotSought:
-		c.Text = fmt.Sprintf("it is in %s or in what that calls; the search ended before", name)
+		c.Text = fmt.Sprintf("the cause is in %s or in its callees; the search ended too early to find it", name)
 	case Unsampled:
 		c.Text = fmt.Sprintf("own time of %s; no sample shows what it does", name)
 	case Computes:
@@ -363,7 +363,7 @@ func (r *Result) findings() (lines []string) {
 		lines = append(lines, fmt.Sprintf("cause: %s (%s of the excess)", r.Cause.Text, format.Percent(max(0, r.Cause.Share))))
 	}
 	if l := r.fork(); l != nil {
-		lines = append(lines, fmt.Sprintf("%s accounts for %s of the excess; below it, no method has most of that", l.Name(), format.Percent(l.Share.Part)))
+		lines = append(lines, fmt.Sprintf("%s accounts for %s of the excess; no method below it accounts for most of this", l.Name(), format.Percent(l.Share.Part)))
 	}
 	if caller, callee := r.repeated(); callee != nil {
 		text := fmt.Sprintf("%s calls %s %s times in a slow call, %s times in a normal one", caller.Name(), callee.Name(), timesText(callee.SlowCalls), timesText(callee.NormalCalls))
@@ -397,7 +397,7 @@ func (r *Result) uncounted() string {
 // sampledSummary returns the result of a search without hooks.
 func (r *Result) sampledSummary(method, took string) []string {
 	lines := []string{
-		fmt.Sprintf("without hooks: where the time below %s goes by samples; slow and normal calls cannot be told apart", method),
+		fmt.Sprintf("without hooks: samples show where the time below %s goes; slow calls are not distinguished from normal calls", method),
 		"no hooks were put in: " + r.Unhooked.Why,
 	}
 	if r.Cause == nil {
@@ -407,7 +407,7 @@ func (r *Result) sampledSummary(method, took string) []string {
 		fmt.Sprintf("%s in %s: on average %s executed %s", format.Count(r.Unhooked.Samples, "sample", "samples"), took, r.Unhooked.Average(), method),
 		fmt.Sprintf("where it goes: %s (%s of the time below %s)", r.Cause.Text, format.Percent(r.Cause.Share), method))
 	if l := r.fork(); l != nil {
-		lines = append(lines, fmt.Sprintf("%s has %s of the time; below it, no method has most of that", l.Name(), format.Percent(l.Share.Part)))
+		lines = append(lines, fmt.Sprintf("%s has %s of the time; no method below it accounts for most of this", l.Name(), format.Percent(l.Share.Part)))
 	}
 	return lines
 }

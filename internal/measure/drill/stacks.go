@@ -97,7 +97,7 @@ func (s *Stacks) Describe(r *Result) (last classfile.MethodRef) {
 	r.Path = t.sampledLevels(choice)
 	r.Cause = t.Explain(choice, statesOf(s.in(choice.Path, methods)), 0)
 	if r.Cause.Kind == Divided {
-		r.Cause.Text = fmt.Sprintf("several callees of %s.%s have a part of it, and none has most", r.Cause.Class, r.Cause.Method)
+		r.Cause.Text = fmt.Sprintf("several callees of %s.%s have a part of the time, and none has most of it", r.Cause.Class, r.Cause.Method)
 	}
 	return methods[choice.Last().Spot]
 }

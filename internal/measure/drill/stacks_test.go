@@ -50,7 +50,7 @@ func TestStacksLeadToAWait(t *testing.T) {
 		t.Errorf("got %+v in %v, want the sleep of pause with 70 %%", c, last)
 	}
 	want := []string{
-		"without hooks: where the time below a.Shop.handle goes by samples; slow and normal calls cannot be told apart",
+		"without hooks: samples show where the time below a.Shop.handle goes; slow calls are not distinguished from normal calls",
 		"no hooks were put in: agents are forbidden",
 		"9 samples in 1.00 s: on average 0.1 threads executed a.Shop.handle",
 		"where it goes: a.Bank.pause sleeps in java.lang.Thread.sleep (70 % of the time below a.Shop.handle)",
@@ -68,7 +68,7 @@ func TestStacksThatAreSpread(t *testing.T) {
 		jfr.Sample{Stack: stack("a.Shop.one", "a.Shop.handle")}, jfr.Sample{Stack: stack("a.Shop.two", "a.Shop.handle")},
 		jfr.Sample{Stack: stack("a.Shop.three", "a.Shop.handle")}, jfr.Sample{Stack: stack("a.Shop.four", "a.Shop.handle")},
 	)
-	if c := r.Cause; c.Kind != Divided || c.Text != "several callees of a.Shop.handle have a part of it, and none has most" {
+	if c := r.Cause; c.Kind != Divided || c.Text != "several callees of a.Shop.handle have a part of the time, and none has most of it" {
 		t.Errorf("got %+v, want several callees", c)
 	}
 }

@@ -1,6 +1,6 @@
-// Package found remembers which causes of slow calls searches have found, so that the next search below the same method
-// can begin with them. A cause belongs to the class files of the methods on the way to it: if one of these classes has
-// changed, the cause is not offered.
+// Package found stores the causes of slow calls that searches have found, so that the next search below the same method
+// can begin with them. A cause is stored with the class files of the methods on the path to it. If one of these classes has
+// changed, the cause is not used.
 package found
 
 import (
@@ -78,7 +78,7 @@ func (c *Cause) Methods() (methods []classfile.MethodRef) {
 	return methods
 }
 
-// Causes are those that are remembered, the newest first.
+// Causes are the remembered causes, the newest first.
 type Causes []Cause
 
 // Below returns the newest cause below one of some methods, if all classes on the way have the same files as then; nil if there

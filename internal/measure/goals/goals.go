@@ -1,6 +1,6 @@
-// Package goals decides what follows from the figures of methods that have a goal: when the goal is missed, what the method calls
-// gets hooks; when it has been met again for long enough, these are removed. It has no I/O: `sonde apply` gives it readings and
-// does what it asks for.
+// Package goals compares the figures of methods with their goals. It decides when a goal is missed, so that the callees of the method
+// get hooks, and when it has been met again for long enough, so that these are removed. It has no I/O: `sonde apply` gives it readings and
+// carries out its decisions.
 //
 //	      missed: raise                recent calls meet it
 //	Met ────────────────▶ Missed ────────────────────────────▶ Recovering
@@ -91,7 +91,7 @@ type Observation struct {
 	Found   bool             // the search below the method has ended
 }
 
-// Begin makes figures begin anew, because hooks were changed.
+// Begin makes figures start from zero, because hooks were changed.
 func (t *Tracker) Begin() { t.window, t.mark = nil, nil }
 
 // Failed says that what the method calls could not get hooks.
@@ -215,7 +215,7 @@ func neededCalls(b *probeset.Bound) uint64 {
 	return 0
 }
 
-// keep adds a reading to the window, and removes those that are too old.
+// keep adds a reading to the window, and removes old readings.
 func (t *Tracker) keep(now *monitor.Reading) {
 	over := int64(t.Goal.Window())
 	if n := len(t.window); n > 0 && now.At-t.window[n-1].At < over/windowReadings {

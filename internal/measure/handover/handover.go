@@ -1,5 +1,5 @@
-// Package handover keeps a probe set applied to a JVM while others ask which probes it has,
-// and replace them by other ones.
+// Package handover keeps a probe set applied to a JVM. Meanwhile other sonde processes can read
+// the probe set, or replace it by another.
 package handover
 
 import (

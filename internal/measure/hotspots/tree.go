@@ -74,7 +74,7 @@ type Tree struct {
 	Top     *cct.Node // times are estimates; calls are samples
 }
 
-// Tree returns the stacks of running threads, with wall also those of waiting threads. Truncated
+// Tree returns the stacks of running threads, with wall also of waiting threads. Truncated
 // stacks begin with their outermost known method, those that could not be walked with unknown code,
 // and those of the threads of the JVM with their kind.
 func (t *Table) Tree(wall bool) *Tree {
@@ -142,7 +142,7 @@ func categoryOf(label cct.Method) string {
 	return categories.Of(label.Ref(), nil)
 }
 
-// whole returns all frames of a stack, and those that stand for what is missing in it.
+// whole returns all frames of a stack, and frames that stand for missing parts.
 func (g *group) whole() []jfr.Frame {
 	var inner, outer []jfr.Frame
 	if g.wait > 0 {

@@ -76,8 +76,8 @@ func (w *Probes) apply(ctx context.Context, set *probeset.Set) (*Report, error) 
 	return report, w.follow(ctx, r, open)
 }
 
-// follow asks for the classes that load from now on: those that the set names or, if it depends
-// on others, all but those of unneeded packages. New subtypes of the open types matter, too.
+// follow requests the classes that load from now on: classes that the set names or, if it depends
+// on others, all classes except in unneeded packages. New subtypes of the open types matter, too.
 func (w *Probes) follow(ctx context.Context, r *probes.Request, open []string) error {
 	follower := session.Follower{Loading: w.loading}
 	w.isNarrow.Store(!r.NeedsAll() && !r.NeedsTypes())
@@ -92,7 +92,7 @@ func (w *Probes) follow(ctx context.Context, r *probes.Request, open []string) e
 	return w.target.Follow(ctx, follower)
 }
 
-// readClasses reads which classes are loaded, and the files of those that the set needs.
+// readClasses reads which classes are loaded, and the class files that the set needs.
 func (w *Probes) readClasses(ctx context.Context, r *probes.Request) error {
 	if err := w.readNamed(ctx, r); err != nil {
 		return err
@@ -209,7 +209,7 @@ func (w *Probes) compiled(r *probes.Request) (next *plan, reset bool, err error)
 	return next, reset, nil
 }
 
-// limit assigns quotas to the probes that end by calls: those that they have, or new ones.
+// limit assigns quotas to the probes with a limit of calls. A probe keeps a quota that it has.
 func (w *Probes) limit(r *probes.Request) error {
 	for _, p := range r.Probes {
 		if p.Calls == 0 {
@@ -241,7 +241,7 @@ func (w *Probes) quotaOf(probe string) uint16 {
 	return 0
 }
 
-// install makes the changes, and records those that were made even if a later one fails.
+// install makes the changes, and records each change that was made, even if a later one fails.
 func (w *Probes) install(ctx context.Context, t *todo, report *Report) error {
 	w.lock.Lock()
 	isDue := len(t.change.Add.Spots) > 0 || len(t.change.Remove.Spots) > 0 || t.change.HandOff && !w.handsOff || t.change.TimeTasks && !w.timesTasks

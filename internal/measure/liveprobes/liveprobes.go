@@ -119,7 +119,7 @@ func newShared() *shared {
 func (s *shared) next(of *Probes, wanted []*pattern.Sequence) (next *probes.Positions, reset bool, err error) {
 	others := s.others(of)
 	if next, reset = s.positions.Next(slices.Concat(others, wanted), others); next == nil {
-		return nil, false, errors.New("sequences of other commands use most of the elements possible in a JVM: end some commands")
+		return nil, false, errors.New("the sequences of other commands use most of the elements that a JVM can have: end some of these commands")
 	}
 	return next, reset, nil
 }
@@ -130,7 +130,7 @@ func (s *shared) keep(of *Probes, wanted []*pattern.Sequence) {
 	s.positions.Keep(append(s.others(of), wanted...))
 }
 
-// newQuota returns the number of a free quota, the one that was freed long before others: calls of
+// newQuota returns the number of the quota that has been free for longest, because calls of
 // its former spots may still be running. The turn is held.
 func (s *shared) newQuota(of *Probes) (number uint16, err error) {
 	for range arena.MostQuotas {
@@ -462,7 +462,7 @@ func (w *Probes) setQuota(p *probes.Probe) {
 	}
 }
 
-// spotsOf returns the ids of the spots of a probe, without those of its traces. The lock is held.
+// spotsOf returns the ids of the spots of a probe, without the spots of its traces. The lock is held.
 func (w *Probes) spotsOf(probe string) (ids []uint32) {
 	for _, s := range w.applied {
 		id := w.target.SpotID(s)

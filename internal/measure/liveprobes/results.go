@@ -193,7 +193,7 @@ type Names struct {
 	Labels map[uint32]Label // with all tags that were set
 }
 
-// Names returns the meanings of spots and labels, also those of probes that have ended.
+// Names returns the meanings of spots and labels, also of probes that have ended.
 func (w *Probes) Names() *Names {
 	w.lock.Lock()
 	defer w.lock.Unlock()
@@ -217,7 +217,7 @@ func (w *Probes) hear() {
 	w.target.Answer(w.labels.Ticket)
 }
 
-// tagNames returns the names of tags by number; those of other looks are empty. The lock is held.
+// tagNames returns the names of tags by number; tags of other looks have empty names. The lock is held.
 func (w *Probes) tagNames() (names []string) {
 	for name, number := range w.numbers {
 		names = append(names, make([]string, max(0, int(number)+1-len(names)))...)

@@ -136,7 +136,7 @@ func (w *Probes) mirror() *calltree.World {
 
 // addTrace adds the methods of a tree that are worth tracing, the nearest first. Methods
 // of other projects rank lower: if the limit is reached, the program's own methods are
-// more useful than those of a library.
+// more useful than methods of a library.
 func (w *Probes) addTrace(p *plan, probe *probes.Probe, tree *calltree.Tree, isOn bool) {
 	f := w.focusOf(probe)
 	met := make(map[classfile.MethodRef]bool)

@@ -1,5 +1,5 @@
-// Package monitor compares two readings of an arena: the calls, times and errors between them, and
-// the calls that are running or stalled, by the shadow stacks. It sends no request to the target.
+// Package monitor compares two readings of an arena: the calls, times and errors between them. The
+// frames in the arena show which calls are running or stalled. It sends no request to the target.
 package monitor
 
 import (
@@ -157,7 +157,7 @@ func (c *Collections) Since(earlier *Collections) *Collections {
 // Start returns the reading before the first call.
 func Start(at int64) *Reading { return &Reading{At: at} }
 
-// Take takes a reading. Distributions continue those of the previous reading, because the arena
+// Take takes a reading. Distributions continue the distributions of the previous reading, because the arena
 // counts modulo 2^32. Stacks with calls that seem older than the threshold are read twice.
 func Take(source Source, earlier *Reading, stall time.Duration) (*Reading, error) {
 	sum, err := source.Sum()

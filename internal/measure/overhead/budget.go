@@ -483,7 +483,7 @@ type relief struct {
 	shares []shareCost   // with what they may cost from now on
 	isOpen bool          // a hook could measure less, although that would save nothing as far as is known
 	worst  string        // the method whose hook costs most
-	fixed  *session.Look // one that costs something and cannot be thinned
+	fixed  *session.Look // a look that costs something and cannot be thinned
 }
 
 // A party is a look with what it costs and how many methods it measures.
@@ -621,11 +621,11 @@ func notify(changes []thinning, share, budget float64) {
 		first := &own[0]
 		switch to := first.to; {
 		case to.Flags == 0:
-			what = fmt.Sprintf("calls of %s are not measured any more, so there are more than the result says", first.Method)
+			what = fmt.Sprintf("calls of %s are no longer measured, so the result lacks later calls", first.Method)
 		case first.isRoot():
-			what = fmt.Sprintf("of the calls of %s, only one in %s is traced from now on", first.Method, format.Grouped(int(to.Period)))
+			what = fmt.Sprintf("only one in %s calls of %s is traced from now on", format.Grouped(int(to.Period)), first.Method)
 		case to.Flags&arena.Sampled != 0:
-			what = fmt.Sprintf("of the calls of %s, only one in %s is timed from now on", first.Method, format.Grouped(thinPeriod))
+			what = fmt.Sprintf("only one in %s calls of %s is timed from now on", format.Grouped(thinPeriod), first.Method)
 		default:
 			what = fmt.Sprintf("calls of %s are only counted from now on", first.Method)
 		}

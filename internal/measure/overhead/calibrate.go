@@ -156,7 +156,7 @@ func (c *Calibrator) Calibration() cct.Calibration {
 	}
 }
 
-// figures are repeated measurements of one cost, in nanoseconds: those of the last
+// figures are repeated measurements of one cost, in nanoseconds: the measurements of the last
 // minutes.
 type figures []float64
 

@@ -4,8 +4,8 @@
 //
 // Costs per call have two parts. What a hook costs in a loop is measured in the target
 // (Calibrator, MeasureProbe). If other code runs between two calls, the hook and its counters
-// are in no cache, and a call costs more. This cannot be measured in the target: the constants
-// in Plain and Probe (hooks of profiles and of probe sets) come from running programs with and
+// are in no cache, and a call costs more. This part cannot be measured in the target. It is a constant
+// in Plain (hooks of profiles) and in Probe (hooks of probe sets), measured by running programs with and
 // without hooks.
 package overhead
 

@@ -18,7 +18,7 @@ import (
 // often they time a call. It begins with the roots alone, tries the hooks that are in for
 // a moment each, and keeps those on whose calls the budget covers, nearest to where the
 // time goes first. When nothing more can be added the choice is made: from then on hooks
-// are only switched off, and those that are off are taken out.
+// are only switched off, and hooks that are off are removed.
 //
 // A governor does no I/O and reads no clock: step gets a reading and returns what is to be
 // done. Type budget does it.
@@ -241,7 +241,7 @@ func (g *governor) finish(r reading) decision {
 
 // prune returns the hooks that are off and are to be removed, where leaving them in would
 // cost more than their part of the budget. Removing them is one more round of
-// redefinitions, so all go at once, except those that are hardly called.
+// redefinitions, so all go at once, except hooks that are hardly called.
 func (g *governor) prune(r reading) (out []*governed) {
 	isWaiting := func(h *governed) bool { return h.mode == untried && !h.removed }
 	allowed := offPart * r.bill.allowed
@@ -345,7 +345,7 @@ func (g *governor) switchOn(trial []*governed, now time.Time) {
 }
 
 // judge keeps the cheapest hooks of a trial as far as the budget goes, and switches the
-// others off. Calls are those that were counted while the trial took place.
+// others off. Calls are the calls counted during the trial.
 func (g *governor) judge(trial []*governed, calls map[uint32]uint64, took time.Duration, r reading) (kept []*governed) {
 	left := r.bill.allowed*ample - r.bill.counting - r.bill.timing
 	slices.SortStableFunc(trial, func(a, b *governed) int { return cmp.Compare(calls[a.id], calls[b.id]) })

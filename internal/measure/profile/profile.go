@@ -42,7 +42,7 @@ const (
 type Options struct {
 	PID      int
 	Roots    []string        // patterns of the root methods
-	Scheme   Scheme          // "" is the one that costs the target less
+	Scheme   Scheme          // "" is the scheme that costs the target less
 	Timing   cct.Timing      // "" is cct.Auto
 	Period   uint32          // of cct.Sampled: of this number of calls, one is timed; 0 is DefaultPeriod
 	Budget   float64         // of cct.Auto: the part of the program's time that may be taken; 0 is DefaultBudget
@@ -237,7 +237,7 @@ func (r *run) begin(ctx context.Context) error {
 		r.budget = newBudget(r)
 		r.peek.begin(ctx, r)
 	}
-	// Follow classes that load before reading those that are loaded, so that none is missed
+	// Follow classes that load before reading the loaded classes, so that none is missed
 	// in between.
 	follower := session.Follower{Excludes: r.skip.excludes, Loading: r.loading}
 	if err := r.session.Follow(ctx, follower); err != nil {

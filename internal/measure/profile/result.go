@@ -164,7 +164,7 @@ func (r *run) notes(p *cct.Profile, handing float64) []string {
 		note("the root was not called; check the pattern, and note that calls that began before Sonde attached are not counted")
 	}
 	if lambdas := r.lambdaRoots(); len(lambdas) > 0 {
-		note("the JVM makes the classes of lambdas and method references, and they cannot have hooks; so the methods that they call are the roots, also where others call them: %s", some(lambdas))
+		note("the JVM generates classes for lambdas and method references, which cannot have hooks; the roots are the methods that these classes call, with all their calls: %s", some(lambdas))
 	}
 	if r.missing > 0 {
 		note("%s have no class file: their callees are not followed", format.Plural(r.missing, "class"))
@@ -197,7 +197,7 @@ func (r *run) lambdaRoots() (names []string) {
 }
 
 // intrinsicNotes name the methods whose calls are a lower bound: those with calls, and
-// those that a reader would believe were not called.
+// methods that a reader would believe were not called.
 func (r *run) intrinsicNotes(p *cct.Profile) (notes []string) {
 	counted := make(map[classfile.MethodRef]bool)
 	for _, m := range p.Methods {

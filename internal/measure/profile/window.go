@@ -242,7 +242,7 @@ type ledger struct {
 	on       cost.Reading     // when the root's hooks went on
 }
 
-// A pause is one that stopped a known call, and the target's clock after it.
+// A pause stopped a known call; it has the target's clock after the pause.
 type pause struct {
 	at int64
 	cct.Pause

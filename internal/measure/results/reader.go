@@ -1,5 +1,5 @@
-// Package results reads measurements without a session: the arena of a JVM that was started
-// with a pack, and the pack, for the names of probes and tags. It returns rows, each with the
+// Package results reads measurements without a session, from the arena of a JVM that was started
+// with a pack. The names of probes and tags come from the pack. It returns rows, each with the
 // calls of a probe in a method, and changes no file.
 package results
 

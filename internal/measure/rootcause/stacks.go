@@ -161,7 +161,7 @@ func (s *stacks) part(is func(piece) bool) float64 {
 const maxLent = 0.02
 
 // judge decides which classes are left alone because redefining them would cost too much. The
-// weights are those of the paths through each class: classes that explain most for the code
+// weights are the weights of the paths through each class: classes that explain most for the code
 // that is discarded come first, after the program's own, in which causes are searched.
 func (s *stacks) judge(weights map[string]float64, price price, isOwn func(class string) bool) {
 	const least = 0.01 // of the running code: what less depends on costs next to nothing
@@ -201,7 +201,7 @@ func trueFirst(a, b bool) int {
 // whyNot returns why a class may not be redefined with all that are chosen; "" if it may.
 func (s *stacks) whyNot(class string, chosen map[string]bool, price price) string {
 	if lent := s.lent(class, chosen); lent > maxLent {
-		return fmt.Sprintf("methods of its class are inlined into those of classes that stay unchanged, in %s of the samples: HotSpot would compile them again without the profile that made them fast", format.Percent(lent))
+		return fmt.Sprintf("in %s of the samples, methods of its class are inlined into methods of other classes, which HotSpot would then compile again without a profile", format.Percent(lent))
 	}
 	if price.of(s.heat(chosen)) > price.limit {
 		return fmt.Sprintf("%s of the samples are in code that contains methods of its class: changing it, with the classes of heavier call paths, would cost more work than the %s that --budget allows (compiling all code again costs about %s)",

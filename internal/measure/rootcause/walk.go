@@ -1,15 +1,15 @@
-// Package rootcause searches for the causes of a program's hot spots. Samples of any source show
+// Package rootcause searches for the causes of a program's hot spots. Samples show
 // where time is spent, and most of the call paths that lead there. Hooks are woven into the
 // program's own methods on those paths, switched off, in one batch. Then the search climbs from
 // callee to caller: the hooks of one level are switched on for a while, and switched off when
-// those of the next level are switched on. They show who calls, how often, and for how long. At
+// the next level is switched on. They show who calls, how often, and for how long. At
 // the end all hooks are removed in one batch.
 //
 // Redefining a class makes the JVM discard the compiled code that contains its methods, and the
 // program is slow until that is compiled again. So the cost is estimated first, from what the
-// compilers have done so far and from samples, and classes that would cost more than the budget
-// allows are not changed; nor are classes of the JDK, and methods that cost less than a hook
-// would. The climb then begins with their callers. For native methods, hooks are woven around
+// compilers have done so far and from samples, and a class is not changed if that would cost
+// more than the budget allows. Classes of the JDK are never changed, and a method that takes less time than a
+// hook gets none. If a hot method gets no hook, the climb begins with its callers. For native methods, hooks are woven around
 // their calls, in the callers.
 package rootcause
 

@@ -136,7 +136,7 @@ func (t tally) part(nanos, use float64) float64 {
 	return float64(t.calls) * nanos / (used * 1e9)
 }
 
-// countPicked counts all candidates for a moment, and those that are not called too often
+// countPicked counts all candidates for a moment, and candidates that are not called too often
 // for a longer time. Those that fit the budget are timed as well.
 func (o *observer) countPicked(ctx context.Context, long time.Duration) error {
 	glanced, err := o.glance(ctx)

@@ -33,7 +33,7 @@ type Options struct {
 	session.Settings
 
 	For    time.Duration // how long to observe: samples for the greater part, then counts
-	Settle time.Duration // how much longer that may take in all, until there are enough samples and code with hooks is compiled again
+	Settle time.Duration // how much longer than --duration to observe, until there are enough samples and code with hooks is compiled again
 	Budget float64       // part of the program's processor time that the probes may take
 	Most   int           // how many methods are proposed at most
 
@@ -98,7 +98,7 @@ type observer struct {
 	code      *Code
 	session   *session.Look
 	picked    []*Candidate
-	rehearsed []*Candidate                   // those that would be chosen by the first count
+	rehearsed []*Candidate                   // candidates that would be chosen by the first count
 	left      map[classfile.MethodRef]string // candidates that cannot have a probe, and why
 	jdk       string
 	main      string

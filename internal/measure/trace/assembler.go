@@ -601,7 +601,7 @@ func byStart(a, b *Call) int { return cmp.Compare(a.start, b.start) }
 func (c *Call) end() uint64 { return c.start + uint64(c.Measured) }
 
 // enclosing returns the innermost call of a tree that contains another call; nil if there is none.
-// Of two calls of the same length, the one that was recorded first is the inner one.
+// If two calls have the same length, the inner call was recorded first.
 func enclosing(c, inner *Call) *Call {
 	if c.ring != inner.ring || c == inner || inner.start < c.start || inner.end() > c.end() || inner.end()-inner.start == c.end()-c.start {
 		return nil

@@ -73,5 +73,5 @@ func (g *grafting) below(c *Call, begin time.Time, trace [16]byte) (grafted int)
 	return grafted
 }
 
-// pidShift keeps the threads of other processes apart from those of the same number.
+// pidShift distinguishes threads of different processes that have the same number.
 const pidShift = 24

@@ -162,8 +162,8 @@ type Call struct {
 	Method     string `json:"method"`
 	Descriptor string `json:"descriptor,omitempty"`
 	Probe      string `json:"probe,omitempty"`
-	Category   string `json:"category,omitempty"` // of a call that goes out of the program or answers one that came in: db, web, messaging
-	Incoming   bool   `json:"incoming,omitempty"` // it answers one that came in
+	Category   string `json:"category,omitempty"` // of an outgoing call, or of a call that answers an incoming one: db, web, messaging
+	Incoming   bool   `json:"incoming,omitempty"` // it answers an incoming call
 	Target     string `json:"target,omitempty"`   // of such a call: the statement, method and host or path, or destination
 	Status     int    `json:"status,omitempty"`   // of the answer to an incoming request
 	SpanID     string `json:"spanId,omitempty"`   // of such a call: its name for the program that it calls
@@ -180,7 +180,7 @@ type Call struct {
 	Cut         bool              `json:"cut,omitempty"`
 	Handed      bool              `json:"handed,omitempty"`      // outermost call of a task from another thread
 	Conditional bool              `json:"conditional,omitempty"` // its hook acts only in a context or under a condition
-	Tags        map[string]string `json:"tags,omitempty"`        // nil if they are those of the caller
+	Tags        map[string]string `json:"tags,omitempty"`        // nil if they are the tags of the caller
 	Values      []Value           `json:"values,omitempty"`
 	Omitted     Omitted           `json:"omitted,omitzero"`   // further calls below it, which were too many to keep
 	Folded      []*Folded         `json:"folded,omitempty"`   // further calls by it, of methods of which it has many children
@@ -311,7 +311,7 @@ func (c *Call) visit(yield func(*Call) bool) bool {
 	return true
 }
 
-// All returns the calls of the root, then those of each part.
+// All returns the calls of the root, then the calls of each part.
 func (t *Transaction) All() iter.Seq[*Call] {
 	return func(yield func(*Call) bool) {
 		if !t.Root.visit(yield) {

@@ -1,5 +1,5 @@
-// Package callers derives from the result of a root-cause search what every report of it
-// shows: the main call path to a hot spot, the method of the program that causes it, and
+// Package callers prepares the result of a root-cause search for all its reports: it computes
+// the main call path to a hot spot, the method of the program that causes it, and
 // where several callers matter.
 package callers
 

@@ -391,7 +391,7 @@ func measuredAlike(before, after Hook) bool {
 // A side is the runs before or after a change.
 type side struct {
 	runs       []*run
-	roots, cut uint64  // calls of the roots, and of them those that had not ended
+	roots, cut uint64  // calls of the roots, and how many of them had not ended
 	threads    int     // of all runs
 	few        float64 // factor on errors that are known from few runs
 	top        *part
@@ -545,7 +545,7 @@ func (s *side) fold(isFolded func(string) bool) {
 	}
 }
 
-// compare adds the differences of one thread or run to those of all.
+// compare adds the differences of one thread or run to the differences of all.
 func (s *side) compare(r *run, tree *cct.Node, isFolded func(string) bool, of func(*part) *spread) {
 	top := &part{}
 	r.fold(top, tree, isFolded)

@@ -34,7 +34,7 @@ func Write(w io.Writer, value any) error {
 	return err
 }
 
-// formatNames are the names of formats that are clearer than those of their types.
+// formatNames are names of formats that are clearer than the names of their types.
 var formatNames = map[string]string{
 	"service.Description": "look", "service.List": "looks", "service.About": "service", "handover.Status": "apply-status", "cli.hostDocument": "host",
 	"document.Transaction": "trace-transaction", "document.RootCause": "climb",

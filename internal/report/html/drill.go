@@ -33,7 +33,7 @@ type drillView struct {
 // A drillCost is the part of the program's time that hooks took, and may take.
 type drillCost struct{ Steady, Budget float64 }
 
-// A descentRow is a method of the path, a callee beside it, or the own time of the last method.
+// A descentRow is a method of the path, another callee of such a method, or the own time of the last method.
 type descentRow struct {
 	drill.Contrast
 	Method  cct.Method // without a name: own time
@@ -65,7 +65,7 @@ const (
 	mostIndent  = 20 * indentWidth
 )
 
-// descentOf returns the path with what is beside it, each method below its caller.
+// descentOf returns the path with the other callees of its methods, each method below its caller.
 func descentOf(r *drill.Result) (rows []descentRow) {
 	add := func(depth int, c drill.Contrast, row descentRow) {
 		c.Share.Low = max(0, c.Share.Low)

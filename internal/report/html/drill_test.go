@@ -111,10 +111,10 @@ func TestDrillPageShows(t *testing.T) {
 		}},
 		"without hooks": {reporttest.DrillWithoutHooks(), map[string]int{
 			"its option -XX:-EnableDynamicAgentLoading forbids loading agents": 1,
-			"cannot be told apart":          2,
-			"<td>1,125</td>":                1,
-			`class="slow" y=`:               0,
-			"Nothing was put into the JVM.": 1,
+			"slow calls are not distinguished":                                 2,
+			"<td>1,125</td>":                                                   1,
+			`class="slow" y=`:                                                  0,
+			"Nothing was put into the JVM.":                                    1,
 		}},
 		"traced": {reporttest.DrillTraced(), map[string]int{
 			"method tracing, no agent":        1,

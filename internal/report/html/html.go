@@ -35,7 +35,7 @@ var assets embed.FS
 // scope: at load time, a script may use only what the scripts before it define.
 type page struct {
 	command string   // that writes the page
-	layouts []string // in addition to those of all pages; the first one defines the body
+	layouts []string // in addition to the layouts of all pages; the first one defines the body
 	sheets  []string
 	scripts []string
 }

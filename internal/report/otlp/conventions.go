@@ -11,7 +11,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/spec/categories"
 )
 
-// describe gives the span of a call that goes out of the program, or answers one that came in, the kind, name and attributes of
+// describe gives the span of an outgoing call, or of a call that answers an incoming one, the kind, name and attributes of
 // OpenTelemetry's semantic conventions.
 func describe(span *tracepb.Span, c *trace.Call) {
 	about := (*attributeList)(&span.Attributes)

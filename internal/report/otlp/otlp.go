@@ -1,5 +1,5 @@
-// Package otlp exports to OpenTelemetry: transactions, each in a trace of its own or in that of others,
-// with one span per call, as protobuf over HTTP or as OTLP's JSON in a file; and profiles as JSON in a file.
+// Package otlp exports to OpenTelemetry. A transaction becomes spans, one per call, in a new trace or in the trace of
+// its request, as protobuf over HTTP or as OTLP's JSON in a file. Profiles are written as JSON files.
 package otlp
 
 import (

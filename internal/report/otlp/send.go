@@ -87,8 +87,8 @@ const FromEnvironment = "env"
 // usualEndpoint is that of the OpenTelemetry specification.
 const usualEndpoint = "http://localhost:4318"
 
-// NewSettings returns the settings for an endpoint, or for the one that the environment names. Headers, timeout and
-// compression are those of the variables OTEL_EXPORTER_OTLP_*, and OTEL_EXPORTER_OTLP_TRACES_*, which win.
+// NewSettings returns the settings for an endpoint, or for the endpoint that the environment names. Headers, timeout and
+// compression come from the variables OTEL_EXPORTER_OTLP_*, and from OTEL_EXPORTER_OTLP_TRACES_*, which take precedence.
 func NewSettings(endpoint string, getenv func(string) string) (s Settings, err error) {
 	get := func(name string) (string, string) {
 		for _, prefix := range []string{"OTEL_EXPORTER_OTLP_TRACES_", "OTEL_EXPORTER_OTLP_"} {
@@ -100,7 +100,7 @@ func NewSettings(endpoint string, getenv func(string) string) (s Settings, err e
 	}
 	if endpoint == FromEnvironment {
 		if name, protocol := get("PROTOCOL"); protocol != "" && protocol != "http/protobuf" {
-			return s, fmt.Errorf("%s is %q, and Sonde sends http/protobuf only: name the URL of a receiver for that", name, protocol)
+			return s, fmt.Errorf("%s is %q, and Sonde sends http/protobuf only: name the URL of a receiver that accepts it", name, protocol)
 		}
 		name, value := get("ENDPOINT")
 		if endpoint = cmp.Or(value, usualEndpoint); name == "OTEL_EXPORTER_OTLP_ENDPOINT" {
@@ -179,7 +179,7 @@ func NewStream(settings Settings, target trace.Target, version string) *Stream {
 	return s
 }
 
-// Add adds transactions, and of those that were added before, the parts that came later.
+// Add adds transactions, and parts that came later to transactions that were added before.
 func (s *Stream) Add(transactions []*trace.Transaction) {
 	var fresh []*tracepb.Span
 	for _, t := range transactions {

@@ -37,7 +37,7 @@ func (p *Page) faults() []string {
 	return faults
 }
 
-// widths are those of a phone, a small window and a screen.
+// widths are the widths of a phone, a small window and a screen.
 var widths = []int{400, 1000, 1500}
 
 // EachWindow opens a page light and dark, checks its layout at each width and its theme,

@@ -362,5 +362,5 @@ func (p *Page) takeProblems() []string {
 	return slices.DeleteFunc(taken, func(problem string) bool { return p.forgiven != "" && strings.Contains(problem, p.forgiven) })
 }
 
-// Forgive makes problems with a text in them no failure: those of pages that others wrote.
+// Forgive ignores problems that contain a text, for pages that Sonde did not write.
 func (p *Page) Forgive(text string) { p.forgiven = text }

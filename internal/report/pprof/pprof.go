@@ -189,7 +189,7 @@ func write(w io.Writer, p *profile.Profile) error {
 	return p.Write(w)
 }
 
-// add adds the nodes below one that have values. path is the calls that lead to it, the outermost
+// add adds the nodes below a node that have values. path is the calls that lead to it, the outermost
 // first; samples have the innermost first.
 func (b *builder) add(n *cct.Node, path []*profile.Location, label map[string][]string, values func(*cct.Node) []lineValue) {
 	for _, c := range n.Children {
@@ -257,7 +257,7 @@ func (b *builder) addSpot(c *rootcause.Climb, s *rootcause.Spot) {
 }
 
 // ErrOther is the error for a pprof file that Sonde did not write.
-var ErrOther = errors.New("this pprof file is not of sonde profile: it has no sample types calls/count and self/nanoseconds")
+var ErrOther = errors.New("this pprof file was not written by sonde profile: it has no sample types calls/count and self/nanoseconds")
 
 // Read makes a profile of the samples that WriteProfile wrote. A pprof file holds no errors,
 // no exceptions, and nothing about the run but its length.

@@ -1,4 +1,4 @@
-// Package reporttest holds results to test reports with, and compares what is written with
+// Package reporttest provides results for the tests of reports, and compares reports with
 // golden files.
 package reporttest
 

@@ -58,7 +58,7 @@ func (v HotView) Methods(t *hotspots.Table) []hotspots.Method {
 	return rows
 }
 
-// threads returns the threads that pass the filter, with wall also those that only wait.
+// threads returns the threads that pass the filter, with wall also threads that only wait.
 func (v HotView) threads(t *hotspots.Table, wall bool) []hotspots.Thread {
 	rows := slices.DeleteFunc(slices.Clone(t.Threads), func(th hotspots.Thread) bool {
 		return th.Share.Part == 0 && !(wall && len(th.Waits) > 0) || !v.passes(th.Name)
@@ -434,7 +434,7 @@ func WriteHot(w io.Writer, r *hotspots.Result, v HotView, most, width int) error
 	return p.Flush()
 }
 
-// WriteHotCollapsed writes the stacks of a result as WriteCollapsed does those of a profile.
+// WriteHotCollapsed writes the stacks of a result in the format of WriteCollapsed.
 func WriteHotCollapsed(w io.Writer, r *hotspots.Result) error {
 	tree := r.Tree(r.Wall)
 	return writeCollapsed(w, tree.Methods, tree.Top)

@@ -275,7 +275,7 @@ type omitted struct {
 	calls uint64
 }
 
-// TreeLines returns the nodes below one that are shown, callers before callees. In a narrow tree,
+// TreeLines returns the nodes below a node that are shown, callers before callees. In a narrow tree,
 // an only child stays in the column of its parent, and only others have branches.
 func TreeLines(top *cct.Node, isNarrow bool, isShown func(*cct.Node) bool) (lines []TreeLine) {
 	var add func(n *cct.Node, branches string, depth int)
@@ -313,7 +313,7 @@ func Longest(top *cct.Node, most int) map[*cct.Node]bool {
 	return shown
 }
 
-// omittedFrom sums up the nodes below one that have no line.
+// omittedFrom sums up the nodes below a node that have no line.
 func omittedFrom(top *cct.Node, lines []TreeLine) (left omitted) {
 	shown := map[*cct.Node]bool{top: true}
 	for _, l := range lines {

@@ -350,7 +350,7 @@ type row struct {
 // size returns the number of calls that share a row.
 func (r *row) size() uint64 { return uint64(len(r.calls)) + r.folded.Calls }
 
-// hasCategory reports whether the calls go out of the program or answer one that came in. All of a row have the same target.
+// hasCategory reports whether the calls are outgoing calls or answer incoming ones. All calls of a row have the same target.
 func (r *row) hasCategory() bool { return len(r.calls) > 0 && r.calls[0].Category != "" }
 
 // foldFrom is the number of calls of one method by the same caller that share a row.

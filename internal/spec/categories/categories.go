@@ -1,6 +1,6 @@
 // Package categories holds the rules for calls that come into a program or go out of it:
-// web requests, statements of databases, messages. The rules are a probe set, rules.yaml. The ids of
-// traces that incoming calls bring are another one, ids.yaml.
+// web requests, statements of databases, messages. The rules are a probe set, rules.yaml. A second
+// probe set, ids.yaml, reads the trace ids of incoming calls.
 package categories
 
 import (
@@ -30,7 +30,7 @@ type Rules struct {
 	// Set is the rules as a probe set. Its patterns learn about classes, so each command needs
 	// its own.
 	Set *probeset.Set
-	// All are the categories, those of incoming calls first.
+	// All are the categories; the categories with incoming calls come first.
 	All []Category
 
 	probes map[string]Category
@@ -135,7 +135,7 @@ func namesOf(set *probeset.Set) (names []string) {
 	return names
 }
 
-// Names returns the names of all categories: those that are read if none is named, and the extra ones.
+// Names returns the names of all categories: the default categories, and the extra ones.
 func Names() (usual, others []string) { return allNames() }
 
 // allNames parses the rules once: the help of several commands has the names.

@@ -321,7 +321,7 @@ func (p *Pattern) learnSupers(name string, supers []string, types *universe.Type
 }
 
 // learnOpen finds the methods without code of the class that the pattern names. If the class
-// declares no method that matches, those that it inherits count.
+// declares no method that matches, inherited methods count.
 func (p *Pattern) learnOpen(s *shown) (more bool) {
 	if !s.class.Access.Has(classfile.AccAbstract) {
 		return false
@@ -428,7 +428,7 @@ func (p *Pattern) learnLambdas(s *shown) {
 	}
 }
 
-// learnAnnotated selects the methods that carry the annotation, and those of a class that carries it.
+// learnAnnotated selects the methods that carry the annotation, and all methods of a class that carries it.
 func (p *Pattern) learnAnnotated(s *shown) (more bool) {
 	isClass := slices.ContainsFunc(s.annotations(), p.isAnnotation)
 	for i := range s.methods() {

@@ -31,7 +31,7 @@ func newParser(text string) *parser {
 	return p
 }
 
-// otherSpellings are those of method references, of documentation comments and of class files.
+// otherSpellings are the separators of method references, documentation comments and class files.
 var otherSpellings = strings.NewReplacer("::new", ".<init>", "::", ".", "#", ".", "/", ".")
 
 // callsWord is the word between a method and what it calls.

@@ -14,7 +14,7 @@
 // The last segment is always the method: com.acme.Order.pay is every overload of pay,
 // com.acme.Order.* every method of Order, com.acme.*.* every method of the classes
 // directly in com.acme. There is one short form: a pattern that ends in ".**" means every
-// method of whatever the rest names and of everything below it. So com.acme.** is the
+// method of the package or class that precedes it, and of everything below. So com.acme.** is the
 // whole package with its subpackages, com.acme.Order.** the class with its nested
 // classes, and ** everything.
 //
@@ -32,8 +32,8 @@
 // stands for the remaining ones. In a type a bare "*" is any type, including primitives
 // and arrays.
 //
-// Some patterns select methods by more than their names. They match such methods once their classes
-// were shown to them with LearnAll or LearnLoaded.
+// Some patterns select methods by more than their names. They match these methods only after LearnAll
+// or LearnLoaded has read the classes.
 //
 //   - java.sql.Statement.execute* names a class without wildcards. Methods that have no code
 //     there stand for their implementations in all subtypes, others for themselves.
@@ -71,8 +71,8 @@ type Pattern struct {
 	rest      bool         // the parameter list ends in ".."
 	result    *typePattern // nil: any
 
-	annotation      []segment // the methods are those that carry it
-	callers, called *Pattern  // the methods are those of callers that call a method of called
+	annotation      []segment // selects the methods that carry it
+	callers, called *Pattern  // selects the methods of callers that call a method of called
 	learned         *learned  // nil if names are enough, whatever classes contain
 }
 

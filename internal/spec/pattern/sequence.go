@@ -87,7 +87,7 @@ func ParseSequence(text string) (*Sequence, error) {
 			return nil, err
 		}
 		if len(sequence.Elements) == MaxElements {
-			return nil, p.fail(p.begin, fmt.Sprintf("the sequence has more than %d methods", MaxElements), "leave out outer ones")
+			return nil, p.fail(p.begin, fmt.Sprintf("the sequence has more than %d methods", MaxElements), "leave out outer methods")
 		}
 		sequence.Elements = append(sequence.Elements, Element{Pattern: pattern, Link: link})
 		if link, err = p.link(); err != nil {

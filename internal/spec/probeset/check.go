@@ -150,7 +150,7 @@ func (c *checker) category(p *Probe, at place, where string) {
 func (c *checker) place(at place, where string, elements int) {
 	before := c.positions
 	if c.positions += elements; c.positions > pattern.MaxElements && before <= pattern.MaxElements {
-		c.report(at, where, fmt.Sprintf("with this sequence, the sequences of all probes have more than %d methods together", pattern.MaxElements), "leave out outer ones")
+		c.report(at, where, fmt.Sprintf("with this sequence, the sequences of all probes have more than %d methods together", pattern.MaxElements), "leave out outer methods")
 	}
 }
 
@@ -237,7 +237,7 @@ func (c *checker) ownTemplate(p *Probe, at place, where string) {
 		}
 	}
 	if _, late := expr.Split(p.When, 0); late != nil {
-		c.report(at.key("when"), where, "when reads what is known only at the end of a call, and a template of your own begins before it", "test it in the template, or use two probes")
+		c.report(at.key("when"), where, "when uses a value that exists only at the end of a call, but a template of your own runs from the beginning", "test it in the template, or use two probes")
 	}
 }
 
@@ -247,7 +247,7 @@ func (c *checker) grouping(p *Probe, at place, where string, tags map[string]boo
 		here := at.key("group-by").index(i)
 		switch {
 		case !tags[name] && slices.ContainsFunc(c.set.Tags, func(t Tag) bool { return t.Name == name }):
-			c.report(here, join(where, "group-by"), fmt.Sprintf("%q is the id of a trace, which is another one in each request", shortened(name)), "leave it out")
+			c.report(here, join(where, "group-by"), fmt.Sprintf("%q is the id of a trace, which is different in each request", shortened(name)), "leave it out")
 		case !tags[name] && slices.ContainsFunc(c.set.Probes, func(p Probe) bool { return p.Own != nil }): // a template may set it
 		case !tags[name]:
 			c.report(here, join(where, "group-by"), fmt.Sprintf("there is no tag %q", shortened(name)), "define it under tags, with its value and the method that sets it")

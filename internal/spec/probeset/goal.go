@@ -84,7 +84,7 @@ func (b *Bound) Name() string {
 type Goal struct {
 	Method    *pattern.Pattern
 	Bounds    []*Bound      // all should hold
-	Over      time.Duration // the figures are those of this time; 0: DefaultOver
+	Over      time.Duration // figures cover this time; 0: DefaultOver
 	Recovered Recovery
 	OnMiss    OnMiss
 	Probe     string // the name of the probe that measures it

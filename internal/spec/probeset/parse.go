@@ -99,7 +99,7 @@ func (r *reader) line(at place) int {
 	return 0
 }
 
-// isReported reports whether a problem of a value, or of one that contains it, was found
+// isReported reports whether a problem of a value, or of a value that contains it, was found
 // before.
 func (r *reader) isReported(at place) bool {
 	for ok := true; ok; at, ok = at.outer() {

@@ -248,7 +248,7 @@ func (w When) String() string { return nameOf(whenNames, w) }
 // MarshalText returns the name, for JSON.
 func (w When) MarshalText() ([]byte, error) { return []byte(w.String()), nil }
 
-// nameOf returns the name of a value; of one that has none, its type and number.
+// nameOf returns the name of a value, or its type and number if it has no name.
 func nameOf[T ~uint8](names []string, value T) string {
 	if int(value) < len(names) {
 		return names[value]

@@ -4,8 +4,8 @@
 // An entry is found by its [Key], a hash of the class file, the templates, the requested hooks and
 // the version of the engine. Equal keys mean equal woven bytes, in every process and on every
 // machine, so an entry is never changed, only added or removed. Woven code refers to methods by ids
-// computed from their names. They are the same in every process, except that if the ids of two
-// methods collide, one of them gets a different id in that process. An entry therefore records the
+// computed from their names. These ids are the same in every process, with one exception: if the ids of two
+// methods collide, one method gets a different id in that process. An entry therefore records the
 // method of each id, and is not used by a process in which these ids differ ([Entry.Fits]).
 //
 // [Disk] is the store; [Cache] wraps it for commands, which must not fail or wait because

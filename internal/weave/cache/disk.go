@@ -432,7 +432,7 @@ func (d *Disk) sweep() {
 	}
 }
 
-// Unfinished returns the number of temporary files: those being written, and those that
+// Unfinished returns the number of temporary files: files being written, and files that
 // killed processes left.
 func (d *Disk) Unfinished() int {
 	names, _ := d.names(tmpDir)

@@ -43,7 +43,7 @@ type Slot struct {
 // another method has the same.
 type Identify func(classfile.MethodRef) int32
 
-// Fits reports whether the ids in an entry are those of this process. An entry that does
+// Fits reports whether the ids in an entry are valid in this process. An entry that does
 // not fit cannot be used.
 func (e *Entry) Fits(identify Identify) bool {
 	for i := range e.Methods {

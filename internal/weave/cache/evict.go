@@ -170,7 +170,7 @@ func (d *Disk) drop(ctx context.Context, path string, stat *unix.Stat_t) {
 	})
 }
 
-// remove removes a file if it is still the one that was seen. The ledger must be locked.
+// remove removes a file if it is still the same file. The ledger must be locked.
 func (d *Disk) remove(path string, seen *unix.Stat_t) bool {
 	var stat unix.Stat_t
 	err := unix.Fstatat(d.fd(), path, &stat, unix.AT_SYMLINK_NOFOLLOW)

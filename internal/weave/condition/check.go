@@ -28,7 +28,7 @@
 //
 // Strings are compared by content and ordered by chars; enums are compared by name; boxes are
 // unboxed; other objects are compared by identity. Numbers are compared as int, long or
-// double, whichever holds both; two floats, and a float and a constant, as float. NaN is
+// double, the smallest type that holds both; two floats, and a float and a constant, as float. NaN is
 // unequal to everything.
 //
 // An element of a collection is read only if the class of the collection is exactly one of a

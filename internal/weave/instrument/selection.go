@@ -22,7 +22,7 @@ type Method struct {
 	LowerBound bool          // HotSpot may replace it, so that hooks miss calls
 	Result     weave.MethodResult
 
-	templates []*weave.Template              // outermost first; those of spots are the last
+	templates []*weave.Template              // outermost first; the templates of spots are the last
 	sites     map[classfile.MethodRef]uint32 // by call: the id of the native method
 }
 

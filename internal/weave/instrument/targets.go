@@ -215,7 +215,7 @@ type Removed struct {
 }
 
 // Remove removes hooks, sites and spots, and with the last hook and spot the hand-offs. Classes
-// names those of hooks and sites, which have to be woven again.
+// names the classes of hooks and sites, which have to be woven again.
 func (t *targets) Remove(request Request) (removed Removed) {
 	t.lock.Lock()
 	defer t.lock.Unlock()

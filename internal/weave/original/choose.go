@@ -123,7 +123,7 @@ func (c *comparison) otherForm(choice Choice) (Choice, error) {
 	}
 	grafted, err := c.graft(names, record)
 	if err != nil {
-		return choice, fmt.Errorf("adding to %s the attributes that the JVM has dropped: %w", c.className(), err)
+		return choice, fmt.Errorf("restoring attributes of %s that the JVM has dropped: %w", c.className(), err)
 	}
 	return Choice{Weave: grafted, Restore: grafted, Unproven: choice.Unproven}, nil
 }
@@ -161,7 +161,7 @@ func missingMember(file *classfile.Class, want []classfile.Member, given *classf
 
 // graft adds to the class from the JVM what only the file still has: the names of parameters,
 // and the components of a record. The indices of components stay valid because the constants
-// from the JVM begin with those of the file.
+// from the JVM begin with the constants of the file.
 func (c *comparison) graft(names, record bool) ([]byte, error) {
 	if names {
 		if err := c.graftParameters(); err != nil {

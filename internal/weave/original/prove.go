@@ -345,7 +345,7 @@ func (c *comparison) sameInstructions(f, g []byte) bool {
 	return true
 }
 
-// comparePools requires that the constants from the JVM begin with those of the file. More may
+// comparePools requires that the constants from the JVM begin with the constants of the file. More may
 // follow: redefinitions only append.
 func (c *comparison) comparePools() string {
 	f, g := &c.file.Pool, &c.given.Pool

@@ -53,7 +53,7 @@ func TestDescriptionsAreBounded(t *testing.T) {
 			t.Errorf("%d bytes: %v", tt.length, err)
 		}
 	}
-	if _, err := encode(&Content{Title: strings.Repeat("x", 65<<20)}); !errors.Is(err, ErrTooMuchToTell) {
+	if _, err := encode(&Content{Title: strings.Repeat("x", 65<<20)}); !errors.Is(err, ErrDescriptionTooLong) {
 		t.Error(err)
 	}
 }

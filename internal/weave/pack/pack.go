@@ -2,7 +2,7 @@
 // With a pack, the agent replaces classes by their woven form as they load, without a running
 // Sonde (docs/formats/pack.md).
 //
-// The agent reads the deltas and all that precedes them (the front); the description, at
+// The agent reads the beginning of the file, up to the last delta (the front); the description, at
 // the end, is only for Sonde. A woven class is stored as a delta to the original: this
 // keeps packs small, and nobody can read woven code without the class it was made for.
 package pack

@@ -90,7 +90,7 @@ func TestOrderAndTimesDoNotMatter(t *testing.T) {
 func TestWhatCannotBePackedIsRefused(t *testing.T) {
 	for want, spoil := range map[string]func(c *Content){
 		"no method of it is woven": func(c *Content) { c.Classes[0].Entry.Woven = nil },
-		"not the one that was":     func(c *Content) { c.Classes[0].Original = []byte("another") },
+		"differs from the class":   func(c *Content) { c.Classes[0].Original = []byte("another") },
 		"is not the build":         func(c *Content) { c.Build = strings.Repeat("x", 33) },
 		"not a name that a class":  func(c *Content) { c.Classes[0].Entry.Class = "a/\xf0\x9f\x98\x80" },
 		"not a name that a class ": func(c *Content) { c.Watches.Bridges[0] = "\x80" },

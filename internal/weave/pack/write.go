@@ -20,8 +20,8 @@ import (
 var (
 	// ErrTooLarge reports a pack larger than an agent can read.
 	ErrTooLarge = errors.New("the pack would be larger than 2 GiB: pack fewer classes")
-	// ErrTooMuchToTell reports a description that is too long to be read again.
-	ErrTooMuchToTell = errors.New("the description of the pack would be too long: request fewer methods, and leave out those that cannot get a hook")
+	// ErrDescriptionTooLong reports a description that is too long to be read again.
+	ErrDescriptionTooLong = errors.New("the description of the pack would be too long: request fewer methods, without methods that cannot get a hook")
 	// ErrAlike reports names that would make the lookup of classes slow.
 	ErrAlike = errors.New("too many class names have the same hash: pack fewer of these classes")
 )
@@ -75,7 +75,7 @@ func encode(c *Content) ([]byte, error) {
 	f.add(&p.deltas, bytes.Join(made.deltas, nil))
 	plain := encodeCold(c, classes)
 	if int64(len(plain)) > mostCold(len(f.file)) {
-		return nil, ErrTooMuchToTell
+		return nil, ErrDescriptionTooLong
 	}
 	cold, err := deflate(plain)
 	if err != nil {
@@ -101,7 +101,7 @@ func inOrder(classes []Class) ([]Class, error) {
 		case len(c.Entry.Woven) == 0:
 			return nil, fmt.Errorf("%s: no method of it is woven, so it does not belong in a pack", c.Entry.Class)
 		case cache.OriginalOf(c.Original) != c.Entry.Original:
-			return nil, fmt.Errorf("%s: the class file given is not the one that was woven", c.Entry.Class)
+			return nil, fmt.Errorf("%s: the given class file differs from the class file that was woven", c.Entry.Class)
 		case len(c.Original) > mostClassFile || len(c.Entry.Woven) > mostClassFile:
 			return nil, fmt.Errorf("%s: its class file is larger than %d bytes", c.Entry.Class, mostClassFile)
 		}

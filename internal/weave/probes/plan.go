@@ -93,8 +93,8 @@ func (p *Plan) OpenTypes() []string {
 	return slices.Sorted(maps.Keys(open))
 }
 
-// CountTraced adds numbers of methods to the report of a probe: those that belong to its
-// traces, and those that exceed the limit.
+// CountTraced adds numbers of methods to the report of a probe: methods that belong to its
+// traces, and methods that exceed the limit.
 func (p *Plan) CountTraced(probe *Probe, traced, untraced int) {
 	p.sums[probe.what].Traced += traced
 	p.sums[probe.what].Untraced += untraced
@@ -134,7 +134,7 @@ func (p *Plan) sum(n *namer) *summary {
 
 func newPlan(c *Classes, r *Request, p *Positions, flags arena.Flags) *Plan {
 	return &Plan{
-		// Elements may be those of another set with the same sequence.
+		// Elements may belong to another set with the same sequence.
 		shown:   slices.Concat(r.learners, p.learners()),
 		Request: r, Positions: p, Spots: make(map[string]*Spot), classes: c, flags: flags, bridges: make(map[string]bool),
 		Hooked: make(map[classfile.MethodRef]bool), Relied: make(map[classfile.MethodRef]bool),

@@ -65,7 +65,7 @@ type RingState struct {
 	Unread      uint64 // bytes for the next Read
 	Transaction uint64 // of the owner; 0 for none
 	Opened      uint64 // transactions
-	Discarded   uint64 // of those, the ones that are not kept
+	Discarded   uint64 // how many of the opened transactions are not kept
 	Dropped     uint64 // calls that were only counted for lack of room
 }
 

@@ -22,7 +22,7 @@ type Node struct {
 	Squares     float64 // sum of the squared self times, of sampled calls only
 	Max         uint64  // nanoseconds of the longest timed call
 	Born        int64   // System.nanoTime when the node was created
-	Missed      uint64  // of Calls, those that continued before their callees had hooks
+	Missed      uint64  // calls that continued before their callees had hooks
 	Undecided   uint64  // calls whose condition could not be evaluated; not in Calls
 	Spread      *Spread // distribution of the times; nil if it was not requested or had no room
 }

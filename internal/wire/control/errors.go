@@ -12,7 +12,7 @@ var (
 	ErrTooLong     = errors.New("it is too long")
 	ErrUnknownKind = errors.New("its kind is unknown")
 	ErrMalformed   = errors.New("it is malformed")
-	ErrOutOfTurn   = errors.New("it is out of turn")
+	ErrOutOfTurn   = errors.New("it is not allowed at this point of the conversation")
 )
 
 // A FrameError is an invalid frame; it wraps one of the errors above. An invalid frame from the
@@ -44,8 +44,8 @@ var (
 	// ErrLost is wrapped by every error of a conversation that has ended.
 	ErrLost   = errors.New("the agent is gone")
 	ErrClosed = errors.New("the session was closed")
-	ErrHungUp = errors.New("the agent hung up")
-	ErrSilent = errors.New("the agent fell silent")
+	ErrHungUp = errors.New("the agent ended the connection")
+	ErrSilent = errors.New("the agent stopped answering")
 )
 
 // A LostError is the end of a conversation. It wraps ErrLost and the cause.

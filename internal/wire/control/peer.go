@@ -8,8 +8,8 @@
 // its JVM.
 //
 // The other end runs in a process that may be broken or hostile: the length of its messages
-// (frames) is bounded, and they are checked before they are used, and any defect ends the session,
-// whereupon the agent restores its JVM. Every wait ends: with its context, with the connection, or
+// (frames) is bounded, and they are checked before they are used. Any defect ends the session,
+// and the agent then restores its JVM. Every wait ends: with its context, with the connection, or
 // after a limit of its own.
 package control
 
@@ -129,7 +129,7 @@ func (p *Peer) Err() error {
 	return nil
 }
 
-// Close ends the conversation at once, whereupon the agent restores its JVM by itself. It cancels
+// Close ends the conversation at once; the agent then restores its JVM by itself. It cancels
 // running Handlers without waiting for them. It may be called more than once.
 func (p *Peer) Close() error {
 	p.end(ErrClosed)

@@ -137,7 +137,7 @@ func (n *notices) add(text string) {
 	}
 }
 
-// deliver passes messages on, including those that arrive just before the end.
+// deliver passes messages on, including messages that arrive just before the end.
 func (n *notices) deliver(ctx context.Context, to func(string)) {
 	for {
 		select {

@@ -38,7 +38,7 @@ class Forbidden {
         ((long[]) Template.arg(1))[0] = 5; // changes an array of the program
         Runnable r = () -> { }; // has a lambda
         Object c = Forbidden.class; // names a class as a value
-        synchronized (Template.self()) { // locks an object, so that the program could wait for it: leave out synchronized
+        synchronized (Template.self()) { // locks an object, and the program might have to wait for the lock: leave out synchronized
             Template.count("a");
         }
         Template.target();

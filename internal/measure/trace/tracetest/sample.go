@@ -1,4 +1,4 @@
-// Package tracetest has, for tests, a trace that shows everything a trace can have.
+// Package tracetest provides a trace for tests that contains everything a trace can contain.
 package tracetest
 
 import (

@@ -238,12 +238,12 @@ func (e *ImageError) Error() string {
 func packable(set *probeset.Set) (lowered *probeset.Set, dropped []string) {
 	lowered = &probeset.Set{Tags: set.Tags, HandOff: set.HandOff, Weave: set.Weave, Probes: slices.DeleteFunc(slices.Clone(set.Probes), func(p probeset.Probe) bool { return p.Goal })}
 	for i := range set.Goals {
-		dropped = append(dropped, fmt.Sprintf("in a pack, there is no goal %s, which needs a Sonde that compares figures while the program runs", set.Goals[i].Title()))
+		dropped = append(dropped, fmt.Sprintf("the pack does not contain goal %s: goals need a running Sonde", set.Goals[i].Title()))
 	}
 	for i := range lowered.Probes {
 		p := &lowered.Probes[i]
 		if p.Level > probeset.Time {
-			dropped = append(dropped, fmt.Sprintf("in a pack, probe %s has level time, not %v, which needs a Sonde that reads calls while the program runs", p.Name, p.Level))
+			dropped = append(dropped, fmt.Sprintf("in a pack, probe %s has level time: level %v needs a running Sonde", p.Name, p.Level))
 		}
 		p.Level, p.Captures = min(p.Level, probeset.Time), nil
 	}
@@ -315,7 +315,7 @@ func unheeded(set *probeset.Set, draft *probes.Draft) (notes []string) {
 		notes = append(notes, fmt.Sprintf("results of %s are grouped by tags, callers or texts of events: in a pack, the first %d groups of all probes together are distinguished, and the rest is counted as (other); sonde apply distinguishes more", apart, arena.MostUnanswered))
 	}
 	if len(draft.Wide) > 0 {
-		notes = append(notes, fmt.Sprintf("%s may name methods of the JDK, too: a pack does not hold them, sonde apply weaves them", strings.Join(draft.Wide, ", ")))
+		notes = append(notes, fmt.Sprintf("%s may name methods of the JDK, too: a pack cannot contain these; use sonde apply for them", strings.Join(draft.Wide, ", ")))
 	}
 	if draft.HandOff {
 		notes = append(notes, "in a pack, contexts and tags do not follow tasks to other threads: use sonde apply for that (hand-off: false disables it)")

@@ -187,7 +187,7 @@ func TestRefusals(t *testing.T) {
 	if _, err := p.Content(); err != nil {
 		t.Error(err)
 	}
-	if want := "in a pack, probe sell has level time, not trace, which needs a Sonde that reads calls while the program runs"; len(p.Dropped) != 2 || p.Dropped[0] != want {
+	if want := "in a pack, probe sell has level time: level trace needs a running Sonde"; len(p.Dropped) != 2 || p.Dropped[0] != want {
 		t.Errorf("dropped is %q, want %q and another", p.Dropped, want)
 	}
 	if !strings.Contains(told(p), "+sell") || len(p.Notes) != 1 || !strings.Contains(p.Notes[0], "for: and calls: of sell") {

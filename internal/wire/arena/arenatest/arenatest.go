@@ -1,4 +1,4 @@
-// Package arenatest has, for tests, arenas as the hooks write them: with threads, nodes and
+// Package arenatest makes arenas for tests, with the content that hooks write: threads, nodes and
 // calls under way.
 package arenatest
 

@@ -1,4 +1,4 @@
-// Command gen turns kinds.table into constants: one file of Go, one of Java.
+// Command gen generates constants from kinds.table: a Go file and a Java file.
 package main
 
 import (
