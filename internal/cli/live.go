@@ -198,9 +198,9 @@ func (v *liveSession) letGo(jvm *process.JVM) bool {
 func (v *liveSession) govern() {
 	switch budget, usual := v.target.budget, v.target.usualBudget; {
 	case budget > 0:
-		v.endBudget = overhead.Govern(v.session, v.cost, budget, true)
+		v.endBudget = overhead.Govern(v.session, v.cost, v.pace, budget, true)
 	case usual > 0:
-		v.endBudget = overhead.Govern(v.session, v.cost, usual, false)
+		v.endBudget = overhead.Govern(v.session, v.cost, v.pace, usual, false)
 	}
 }
 

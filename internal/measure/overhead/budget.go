@@ -69,6 +69,7 @@ type governor struct {
 
 	timed   float64 // nanoseconds of a timed call in a loop; 0 if that is not known
 	timedAt time.Time
+	seen    sighting
 
 	isReported bool // that the budget cannot be kept
 }
@@ -80,15 +81,50 @@ type member struct {
 	share    *Share  // nil if the governor sees and switches its hooks as spots
 	spent    float64 // of the share, at the last reading
 	timed    float64 // nanoseconds of a timed call before hooks went in; 0 if that is not known
+	pace     *Pace   // nil if nobody samples the program for the look
+}
+
+// A sighting compares what hooks cost, by samples, with what is computed. Hooks that evaluate conditions and values cost more than
+// others, and all cost more if the program leaves nothing of theirs in the caches of the processor.
+type sighting struct {
+	pace             *Pace
+	hooks, samples   int     // at the beginning
+	computed, passed float64 // nanoseconds since then, of hooks and of the program
+	factor           float64 // by which they cost more; 0 if that is not known
+}
+
+// restart begins a comparison, because hooks have changed. What was known stays valid until there are enough samples.
+func (s *sighting) restart(p *Pace) {
+	hooks, samples := p.inHooks()
+	*s = sighting{pace: p, hooks: hooks, samples: samples, factor: s.factor}
+}
+
+// add takes in what hooks have cost since the last step, as computed, and the CPU time of the program. It returns how many times as
+// much they have cost at least.
+func (s *sighting) add(computed, passed float64) float64 {
+	hooks, samples := s.pace.inHooks()
+	if samples < s.samples { // results began again
+		s.restart(s.pace)
+	}
+	if samples == 0 {
+		return max(1, s.factor)
+	}
+	s.computed += computed
+	s.passed += passed
+	if seen, known := seenShare(hooks-s.hooks, samples-s.samples); known && s.computed > 0 {
+		s.factor = seen.Low * s.passed / s.computed
+	}
+	return max(1, s.factor)
 }
 
 type governorKey struct{}
 
 // Govern keeps the hooks of looks at the JVM within a budget, which is a part of the CPU time of the
 // program, until the returned function is called. A stated budget holds for all looks. At first, timed
-// calls are assumed to cost what the meter says: measuring takes long while code is compiled again.
-func Govern(l *session.Look, m *Meter, budget float64, isStated bool) (release func()) {
-	joining := &member{budget: budget, isStated: isStated}
+// calls are assumed to cost what the meter says: measuring takes long while code is compiled again. Later, samples of the
+// pace show whether they cost more.
+func Govern(l *session.Look, m *Meter, p *Pace, budget float64, isStated bool) (release func()) {
+	joining := &member{budget: budget, isStated: isStated, pace: p}
 	if known := m.Cost(); known != nil && m.flags&arena.Timed != 0 {
 		joining.timed = known.Median
 	}
@@ -232,11 +268,22 @@ func (g *governor) step(ctx context.Context, now time.Time, since cost.Cost) {
 	g.lock.Lock()
 	budget, isStated, _ := g.limit()
 	shares := g.readShares(isStated, program)
+	if pace := g.pace(); pace != g.seen.pace {
+		g.seen.restart(pace)
+	}
 	if !isStated {
 		spots = slices.DeleteFunc(spots, func(s spotCost) bool { return slices.ContainsFunc(s.Looks, g.isExempt) })
 	}
 	g.lock.Unlock()
-	plan := relieve(foldTraces(spots), shares, thinTo*budget*program)
+	spots = foldTraces(spots)
+	factor := g.seen.add(costOf(spots, shares), float64(since.Rest))
+	for i := range spots {
+		spots[i].multiply(factor)
+	}
+	for i := range shares {
+		shares[i].cost *= factor
+	}
+	plan := relieve(spots, shares, thinTo*budget*program)
 	part := min(plan.total/program, 1) // it is computed from what a call costs, and may be too much
 	recent := g.past.Add(now, since.Elapsed, time.Duration(plan.total), time.Duration(program))
 	if part <= MayCost*budget {
@@ -263,6 +310,7 @@ func (g *governor) step(ctx context.Context, now time.Time, since cost.Cost) {
 	if err := g.session.Thin(ctx, settings); err != nil {
 		return // the session is ending
 	}
+	g.seen.restart(g.seen.pace)
 	notify(plan.spots, part, budget)
 	for _, c := range plan.shares {
 		allowance := c.allowed / program
@@ -271,6 +319,19 @@ func (g *governor) step(ctx context.Context, now time.Time, since cost.Cost) {
 		c.share.lock.Unlock()
 		c.look.Notify(fmt.Sprintf("%s: this command may cost %s from now on, so it shows less", Exceeded(part, budget), format.Percent(allowance)))
 	}
+}
+
+// pace returns what samples the program; nil if nothing does. The lock is held.
+func (g *governor) pace() *Pace {
+	var found *Pace
+	for _, m := range g.members {
+		if m.pace != nil {
+			if found = m.pace; found == g.seen.pace {
+				break
+			}
+		}
+	}
+	return found
 }
 
 // Exceeded says that hooks cost too much.
@@ -349,6 +410,23 @@ type spotCost struct {
 }
 
 func (s *spotCost) cost() float64 { return s.now * float64(s.calls) }
+
+func (s *spotCost) multiply(factor float64) {
+	for _, nanos := range []*float64{&s.now, &s.sampled, &s.counted, &s.recorded, &s.idle} {
+		*nanos *= factor
+	}
+}
+
+// costOf returns what hooks have cost since the last reading.
+func costOf(spots []spotCost, shares []shareCost) (nanos float64) {
+	for i := range spots {
+		nanos += spots[i].cost()
+	}
+	for i := range shares {
+		nanos += shares[i].cost
+	}
+	return nanos
+}
 
 // isRoot reports whether calls of the spot open transactions.
 func (s *spotCost) isRoot() bool {
@@ -532,16 +610,13 @@ func relieve(spots []spotCost, shares []shareCost, allowed float64) (r relief) {
 	slices.SortFunc(spots, func(a, b spotCost) int {
 		return cmp.Or(-cmp.Compare(a.cost(), b.cost()), cmp.Compare(a.ID, b.ID))
 	})
-	for i := range spots {
-		r.total += spots[i].cost()
-	}
 	if len(spots) > 0 {
 		r.worst = spots[0].Method
 	}
-	rest := r.total // what can be thinned
+	r.total = costOf(spots, shares)
+	rest := costOf(spots, nil) // what can be thinned
 	for i := range shares {
 		s := &shares[i]
-		r.total += s.cost
 		switch {
 		case !s.isFixed:
 			rest += min(s.cost, s.allowed) // if it costs more than allowed, it is about to cost less

@@ -201,3 +201,35 @@ func TestLimit(t *testing.T) {
 		}
 	}
 }
+
+func TestSighting(t *testing.T) {
+	p := &Pace{}
+	var s sighting
+	s.restart(p)
+	step := func(hooks, samples int, computed, passed float64) float64 {
+		p.whole.inHooks += hooks
+		p.whole.samples += samples
+		return s.add(computed, passed)
+	}
+	if got := step(0, 0, 5, 100); got != 1 {
+		t.Errorf("without samples: %g times as much, want 1", got)
+	}
+	if got := step(leastSeen/2-1, leastSeen-1, 1, 100); got != 1 {
+		t.Errorf("with too few samples: %g times as much, want 1", got)
+	}
+	// Half of 2,000 samples, at least 0.478 of the time, and 1 % were computed.
+	if got := step(1001-leastSeen/2, 2001-leastSeen, 1, 100); got < 45 || got > 50 {
+		t.Errorf("half of the time instead of a hundredth: %g times as much, want 45 to 50", got)
+	}
+	s.restart(p)
+	if got := step(10, 10, 1, 100); got < 45 || got > 50 {
+		t.Errorf("hooks have just changed: %g times as much, want the former 45 to 50", got)
+	}
+	if got := step(0, 2000, 30, 100); got != 1 {
+		t.Errorf("less than computed: %g times as much, want 1", got)
+	}
+	p.whole = tally{} // results begin again
+	if got := step(400, 400, 100, 100); got != 1 {
+		t.Errorf("all of the time, as computed: %g times as much, want 1", got)
+	}
+}

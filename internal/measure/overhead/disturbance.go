@@ -9,6 +9,7 @@ import (
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/jvm/cost"
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/session"
 )
 
@@ -24,7 +25,8 @@ type account struct {
 	by      string    // which samples are compared
 	was     Slowness  // before
 	lock    sync.Mutex
-	during  tally
+	during  tally // of the samples that are compared
+	whole   tally // of all samples
 	calls   rates
 	endDone func() // ends the goroutine that follows the program; nil if there is none
 
@@ -56,7 +58,7 @@ func (p *Pace) Follow(ctx context.Context, isHooked func(classfile.MethodRef) bo
 	if p.by == "" || p.by == ByCompilers {
 		p.by = ByProgram
 	}
-	p.results, p.soFar, p.during, p.calls = time.Now(), soFar, tally{}, rates{}
+	p.results, p.soFar, p.during, p.whole, p.calls = time.Now(), soFar, tally{}, tally{}, rates{}
 	p.was = slownessOf(inScope(p.before, p.by, isHooked))
 	p.during.add(window(inScope(p.after, p.by, isHooked)))
 	p.after = nil
@@ -75,9 +77,10 @@ func (p *Pace) Follow(ctx context.Context, isHooked func(classfile.MethodRef) bo
 			if now, err = calls(); err != nil {
 				return
 			}
-			fresh := inScope(p.poll(ctx), p.by, isHooked)
+			fresh := p.poll(ctx)
 			p.lock.Lock()
-			p.during.add(fresh)
+			p.whole.add(fresh)
+			p.during.add(inScope(fresh, p.by, isHooked))
 			p.calls.add(float64(now-min(now, last)) / time.Since(at).Seconds())
 			p.lock.Unlock()
 			last, at = now, time.Now()
@@ -132,13 +135,38 @@ func (p *Pace) Recover(ctx context.Context, limit time.Duration, progress func(R
 	return p.out
 }
 
+// inHooks returns in how many samples hooks were executing, and in how many the program or its hooks were, since any moment.
+// A nil Pace has none.
+func (p *Pace) inHooks() (hooks, samples int) {
+	if p == nil {
+		return 0, 0
+	}
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	return p.whole.inHooks, p.whole.samples
+}
+
+// leastSeen is how many samples show what hooks cost.
+const leastSeen = 200
+
+// seenShare returns the part of a program's time that hooks take at least, by samples; false if there are too few.
+func seenShare(hooks, samples int) (share cct.Share, known bool) {
+	n := float64(samples)
+	return cct.ShareOf(float64(hooks), n, n), samples >= leastSeen
+}
+
 // Disturbance returns what measuring has done to the program so far. hooks is the part of its
-// processor time that hooks took; nil if it is not known.
+// processor time that hooks took, by what a call costs; nil if it is not known. If samples show that they
+// took more, that counts.
 func (p *Pace) Disturbance(hooks *cost.Estimate) *cost.Disturbance {
 	d := &cost.Disturbance{Hooks: hooks}
 	if p == nil {
 		d.Unknown = "it was not watched before it had hooks"
 		return d
+	}
+	if seen, known := seenShare(p.inHooks()); known && hooks != nil && seen.Low > hooks.Value {
+		hooks = &cost.Estimate{Value: seen.Part, Low: seen.Low, High: max(seen.High, hooks.High)}
+		d.Hooks = hooks
 	}
 	p.lock.Lock()
 	defer p.lock.Unlock()

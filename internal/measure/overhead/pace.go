@@ -38,6 +38,9 @@ type paceSample struct {
 	at    time.Time
 	kind  jfr.FrameKind // of the innermost compiled or interpreted method
 	stack *jfr.Stack
+	// inHook says that a hook was executing. Those inlined into methods of the program do not count: where the
+	// program is not at a safepoint, nobody can tell which of its instructions are those of a hook.
+	inHook bool
 }
 
 const (
@@ -132,7 +135,7 @@ func (p *Pace) poll(ctx context.Context) (found []paceSample) {
 	}
 	for _, s := range batch.Samples {
 		if kind := kindOf(s); kind != jfr.UnknownKind {
-			found = append(found, paceSample{at: s.At, kind: kind, stack: s.Stack})
+			found = append(found, paceSample{at: s.At, kind: kind, stack: s.Stack, inHook: slices.ContainsFunc(s.Stack.Frames, isHook)})
 		}
 	}
 	return found
@@ -152,6 +155,10 @@ func kindOf(s jfr.Sample) jfr.FrameKind {
 	return jfr.UnknownKind
 }
 
+func isHook(f jfr.Frame) bool {
+	return f.IsJava() && f.Kind != jfr.Inlined && agent.IsHookClass(f.Method.Class)
+}
+
 // A Slowness is the share of samples in slow code: in the interpreter, and there or in code of the
 // first compiler.
 type Slowness struct {
@@ -166,11 +173,14 @@ func slownessOf(samples []paceSample) Slowness {
 	return t.slowness()
 }
 
-type tally struct{ samples, interpreted, slow int }
+type tally struct{ samples, interpreted, slow, inHooks int }
 
 func (t *tally) add(samples []paceSample) {
 	t.samples += len(samples)
 	for _, s := range samples {
+		if s.inHook {
+			t.inHooks++
+		}
 		switch s.kind {
 		case jfr.Interpreted:
 			t.interpreted++

@@ -1,6 +1,7 @@
 package overhead
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -66,6 +67,26 @@ func TestKindOfSample(t *testing.T) {
 	} {
 		if got := kindOf(jfr.Sample{Thread: tt.thread, Stack: &jfr.Stack{Frames: tt.frames}}); got != tt.want {
 			t.Errorf("%v in %s: %q, want %q", tt.frames, tt.thread.Name, got, tt.want)
+		}
+	}
+}
+
+func TestInHook(t *testing.T) {
+	frame := func(kind jfr.FrameKind, class string) jfr.Frame {
+		return jfr.Frame{Kind: kind, Method: &jfr.Method{Class: class}}
+	}
+	for _, tt := range []struct {
+		name   string
+		frames []jfr.Frame
+		want   bool
+	}{
+		{"the program", []jfr.Frame{frame(jfr.C2, "a"), frame(jfr.C2, "b")}, false},
+		{"a hook", []jfr.Frame{frame(jfr.C2, "java/lang/SondeHooks_1"), frame(jfr.C2, "a")}, true},
+		{"a method of the JDK that a hook calls", []jfr.Frame{frame(jfr.C1, "java/lang/String"), frame(jfr.Interpreted, "java/lang/SondeHooksTexts"), frame(jfr.C2, "a")}, true},
+		{"a hook inlined into the program", []jfr.Frame{frame(jfr.Inlined, "java/lang/SondeHooks"), frame(jfr.C2, "a")}, false},
+	} {
+		if got := slices.ContainsFunc(tt.frames, isHook); got != tt.want {
+			t.Errorf("%s: %t, want %t", tt.name, got, tt.want)
 		}
 	}
 }

@@ -10,8 +10,8 @@ final class SondeHooksTag {
     /** The value of a tag whose expression returned null or failed. */
     private static final Object NULL = new Object();
 
-    /** How many tags with one more value are cached, a power of two: a request sets few values, again and again. */
-    private static final int CHILDREN = 4;
+    /** How many tags with one more value are cached, a power of two: requests set the same values again and again. */
+    private static final int CHILDREN = 32;
 
     private final Object[] values;
     /** The trace of others that the work belongs to; null if it is unknown. It is different in each request, so it is in no label. */
@@ -60,7 +60,7 @@ final class SondeHooksTag {
             return this;
         }
         SondeHooksTag[] cached = children;
-        int slot = value == null ? 0 : value.hashCode() & CHILDREN - 1;
+        int slot = value == null ? 0 : value.hashCode() * 0x9E3779B1 >>> 16 & CHILDREN - 1;
         SondeHooksTag child = cached == null ? null : cached[slot];
         if (child != null && child.isSame(number, value)) { // as this is not, it was made for that value
             return child;
