@@ -50,7 +50,7 @@ vet: setup
 .PHONY: test
 test: build format vet ## build, vet, format and a representative part of every test (make soak runs all of it)
 	@.ci/setup live chromium
-	$(GO) test -count=1 -vet=off -ldflags=-w -timeout 25m $(SHARE) $(PACKAGES)
+	SONDE_BINARY=$(CURDIR)/bin/sonde $(GO) test -count=1 -vet=off -ldflags=-w -timeout 25m $(SHARE) $(PACKAGES)
 
 .PHONY: lint
 lint: setup ## run the linters of .golangci.yml

@@ -45,3 +45,29 @@ func Isolation() (names []string) {
 	}
 	return names
 }
+
+// WithSonde is Isolated with the program of this repository, whose name it puts into path.
+func WithSonde(path *string, run func() int) int {
+	folder, err := os.MkdirTemp("", "sonde-built-")
+	if err != nil {
+		panic(err)
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	if *path, err = BuildSonde(folder); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return Isolated(*path, run)
+}
+
+// BuildSonde returns the name of the program: of the one that make test has built, or of one that it builds in a folder.
+func BuildSonde(folder string) (path string, err error) {
+	if path = os.Getenv("SONDE_BINARY"); path != "" {
+		return path, nil
+	}
+	path = filepath.Join(folder, "sonde")
+	if out, err := exec.Command("go", "build", "-ldflags=-w", "-o", path, "github.com/sonde-jvm/sonde/cmd/sonde").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building sonde: %w\n%s", err, out)
+	}
+	return path, nil
+}

@@ -23,21 +23,7 @@ import (
 
 var sondePath string
 
-func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
-
-func buildAndRun(m *testing.M) int {
-	folder, err := os.MkdirTemp("", "calls")
-	if err != nil {
-		panic(err)
-	}
-	defer os.RemoveAll(folder)
-	sondePath = filepath.Join(folder, "sonde")
-	if out, err := exec.Command("go", "build", "-ldflags=-w", "-o", sondePath, "../../cmd/sonde").CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "building sonde: %v\n%s", err, out)
-		return 1
-	}
-	return jvmtest.Isolated(sondePath, m.Run)
-}
+func TestMain(m *testing.M) { os.Exit(jvmtest.WithSonde(&sondePath, m.Run)) }
 
 // A server answers the requests of customers.
 type server struct {

@@ -94,9 +94,9 @@ func startService(t *testing.T) host {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	sonde := filepath.Join(dir, "bin")
-	if out, err := exec.Command("go", "build", "-o", sonde, "../../cmd/sonde").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
+	sonde, err := jvmtest.BuildSonde(dir)
+	if err != nil {
+		t.Fatal(err)
 	}
 	h := host{tokenFile: filepath.Join(dir, "token")}
 	command := exec.Command(sonde, "serve", "--listen", "127.0.0.1:0", "--token-file", h.tokenFile)

@@ -25,24 +25,10 @@ func isMatrix() bool { return os.Getenv("SONDE_MATRIX") != "" }
 var sondePath string
 
 func TestMain(m *testing.M) {
-	os.Exit(buildAndRun(m))
-}
-
-func buildAndRun(m *testing.M) int {
-	folder, err := os.MkdirTemp("", "releases")
-	if err != nil {
-		panic(err)
-	}
-	defer os.RemoveAll(folder)
-	sondePath = filepath.Join(folder, "sonde")
-	if out, err := exec.Command("go", "build", "-ldflags=-w", "-o", sondePath, "../../cmd/sonde").CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "building sonde: %v\n%s", err, out)
-		return 1
-	}
 	if err := os.Setenv("SONDE_SERVICE", "off"); err != nil {
 		panic(err)
 	}
-	return jvmtest.Isolated(sondePath, m.Run)
+	os.Exit(jvmtest.WithSonde(&sondePath, m.Run))
 }
 
 // shop compiles the program for the oldest JDK; the result is for all.

@@ -337,24 +337,7 @@ func (s tomcat) ask(t *testing.T, path, number string) string {
 // sondePath is the program, as it ships.
 var sondePath string
 
-func TestMain(m *testing.M) {
-	os.Exit(buildAndRun(m))
-}
-
-func buildAndRun(m *testing.M) int {
-	folder, err := os.MkdirTemp("", "tenants")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(folder)
-	sondePath = filepath.Join(folder, "sonde")
-	if out, err := exec.Command("go", "build", "-ldflags=-w", "-o", sondePath, "../../cmd/sonde").CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "building sonde: %v\n%s", err, out)
-		return 1
-	}
-	return jvmtest.Isolated(sondePath, m.Run)
-}
+func TestMain(m *testing.M) { os.Exit(jvmtest.WithSonde(&sondePath, m.Run)) }
 
 // A tracing is a `sonde trace` that has put its hooks in.
 type tracing struct {
