@@ -360,7 +360,7 @@ func TestValuesThatCannotBeAreRefused(t *testing.T) {
 		g.reply(done)
 		refuse(change, entries(8<<32), noRoom)
 		table := func(member string, words ...uint64) []byte {
-			body := append([]byte{0}, entries(words...)...)
+			body := append([]byte{0, 0}, entries(words...)...)
 			if member == "" {
 				return append(body, make([]byte, 8)...)
 			}

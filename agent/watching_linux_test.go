@@ -689,7 +689,7 @@ func (g *guest) setWatches(w *watching, fresh byte) {
 	if err != nil {
 		g.t.Fatal(err)
 	}
-	body := binary.BigEndian.AppendUint32([]byte{fresh}, uint32(len(table)))
+	body := binary.BigEndian.AppendUint32([]byte{fresh, 0}, uint32(len(table)))
 	for _, word := range table {
 		body = binary.BigEndian.AppendUint64(body, word)
 	}
