@@ -334,7 +334,7 @@ func TestRefusals(t *testing.T) {
 		{"half a body", "POST", count, `{"pid": 1, `, 400, "the body of the request"},
 		{"array", "POST", count, "[1]", 400, "array is not expected"},
 		{"null", "POST", count, "null", 400, "pid is missing"},
-		{"two values", "POST", count, aCount + aCount, 400, "something follows"},
+		{"two values", "POST", count, aCount + aCount, 400, "there is more text after the JSON value"},
 		{"no pid", "POST", count, `{"methods": ["a.B.c"]}`, 400, "pid is missing"},
 		{"pid null", "POST", count, `{"pid": null, "methods": ["a.B.c"]}`, 400, "pid is missing"},
 		{"pid 0", "POST", count, `{"pid": 0, "methods": ["a.B.c"]}`, 400, "pid is missing"},

@@ -3,7 +3,7 @@
 //
 // The target's threads write without locks, each into blocks of its own; Sonde reads at any moment without asking the
 // target. Blocks are allocated one after the other and are never moved or reused, so a reference to one stays valid. Only
-// the file below a limit, which Sonde raises after allocating space, is ever accessed: a store to a page that the file
+// the part of the file below a limit is ever accessed, and Sonde raises the limit after allocating space: a store to a page that the file
 // system cannot provide would kill the program.
 //
 // The layout is in layout.table, from which the constants for Go and Java are generated.

@@ -201,8 +201,8 @@ func TestLeaseFits(t *testing.T) {
 	}
 }
 
-// unixPair is a session over a real socket.
-func unixPair(t *testing.T, s Settings) (*Peer, *agent) {
+// unixPair is a session over a real socket. The agent answers from its welcome on, or, without a function for that, only the greeting.
+func unixPair(t *testing.T, s Settings, answer func(*agent, frame)) (*Peer, *agent) {
 	t.Helper()
 	l, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
 	if err != nil {
@@ -215,7 +215,13 @@ func unixPair(t *testing.T, s Settings) (*Peer, *agent) {
 		t.Fatal(err)
 	}
 	a := newAgent(t, conn)
-	a.join(secrets)
+	if answer == nil {
+		a.join(secrets)
+	} else { // the first ping may be one that renews the lease, so all are answered
+		a.hello(secrets.Token)
+		a.receive(KindWelcome)
+		go a.serve(func(f frame) { answer(a, f) })
+	}
 	p, err := accepted()
 	if err != nil {
 		t.Fatal(err)
@@ -253,14 +259,13 @@ func TestManyAtATime(t *testing.T) {
 	const each = 200
 	var mu sync.Mutex
 	woven := map[uint32]int{}
-	p, a := unixPair(t, Settings{Lease: 4, Weave: func(_ context.Context, c Transform) (Woven, error) {
+	answered := make(chan frame, each)
+	p, _ := unixPair(t, Settings{Lease: 4, Weave: func(_ context.Context, c Transform) (Woven, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		woven[c.Handle]++
 		return Woven{New: []byte{1}}, nil
-	}})
-	answered := make(chan frame, each)
-	go a.serve(func(f frame) {
+	}}, func(a *agent, f frame) {
 		if f.kind == KindWoven {
 			answered <- f
 			return
@@ -309,7 +314,7 @@ func TestManyAtATime(t *testing.T) {
 
 // TestKilledAgent leaves nobody waiting, whatever was under way.
 func TestKilledAgent(t *testing.T) {
-	p, a := unixPair(t, Settings{Lease: quiet})
+	p, a := unixPair(t, Settings{Lease: quiet}, nil)
 	const waiters = 50
 	results := make(chan error, waiters)
 	for range waiters {
@@ -358,8 +363,7 @@ func TestRefusalOutlivesTheConnection(t *testing.T) {
 // TestByeOutlivesTheConnection where our pings find it closed.
 func TestByeOutlivesTheConnection(t *testing.T) {
 	for range 50 {
-		p, a := unixPair(t, Settings{Lease: 4}) // nanoseconds: as many pings as there can be
-		go a.serve(func(f frame) {
+		p, _ := unixPair(t, Settings{Lease: 4}, func(a *agent, f frame) { // nanoseconds: as many pings as there can be
 			a.send(KindRestored, f.request, Restored{Classes: 7})
 			a.conn.Close()
 		})
