@@ -114,7 +114,7 @@ func measureAll(ctx context.Context, jdk jvmtest.JDK, sonde, file string, runs *
 // measureUntilClear measures a command, three times if the first one is not clear, and returns the run in the middle.
 func measureUntilClear(ctx context.Context, jdk jvmtest.JDK, classes, sonde string, c command) (*run, error) {
 	first, err := measure(ctx, jdk, classes, sonde, c)
-	if err != nil || c.budget == 0 || first.verdict() != harness.Unclear {
+	if err != nil || first.verdict() != harness.Unclear {
 		return first, err
 	}
 	runs := []*run{first}
@@ -211,10 +211,15 @@ func worst(t harness.Track, expected float64) float64 {
 	return lost
 }
 
+// asked is the verdict on hooks without a budget.
+const asked harness.Verdict = "as asked for"
+
 // verdict says whether the budget was kept. What the program loses by chance does not count.
 func (r *run) verdict() harness.Verdict {
 	most := r.budget + allowed
 	switch {
+	case r.budget == 0:
+		return asked
 	case r.worst <= most:
 		return harness.Met
 	case r.worst-max(0, r.noise) <= most:
@@ -243,16 +248,15 @@ func report(r *harness.Report, runs []*run) {
 	r.Note("A program calls tiny methods some hundred thousand times a second each. \"lost\" is how much less it does than its untouched twin for the same processor time: the worst ten seconds from the start of a command until ten seconds after its end, " +
 		"the worst without the first ten, in which most classes are changed and compiled again, and the worst before the command, which is chance. A command for which chance decides is measured three times: the table has the run in the middle, and the range.")
 	table := r.Table("command", "JDK", "budget", "lost", "later", "by chance", "said", "verdict")
-	met, judged := 0, 0
+	count := make(map[harness.Verdict]int)
 	for _, run := range runs {
-		budget, verdict := "none", "as asked for"
+		budget := "none"
 		if run.budget > 0 {
-			judged++
-			if budget, verdict = format.Percent(run.budget), string(run.verdict()); run.verdict() == harness.Met {
-				met++
-			}
+			budget = format.Percent(run.budget)
 		}
-		table.Row("sonde "+run.name, run.jdk, budget, run.lost(), percent(run.later), percent(run.noise), strings.Join(run.said, "; "), verdict)
+		count[run.verdict()]++
+		table.Row("sonde "+run.name, run.jdk, budget, run.lost(), percent(run.later), percent(run.noise), strings.Join(run.said, "; "), run.verdict())
 	}
+	met, judged := count[harness.Met], len(runs)-count[asked]
 	r.Bar(harness.Judge(met == judged && met > 0), "no command costs more than its budget and one point in any ten seconds: %d of %d", met, judged)
 }

@@ -1,7 +1,7 @@
 // Package code is a method body as a doubly linked list.
 //
 // [Lift] turns a Code attribute into a list of instructions, labels, line numbers
-// and stack-map frames. Every branch target, every end of a range and every position in
+// and stack-map frames. Every branch target, every end of a range and every bytecode offset in
 // a frame is a pointer to a label, never an offset, so that an edit does not invalidate
 // other references. [Body.Append] lowers the list again and gives each instruction its
 // new offset. A body that was not edited lowers to the bytes it was lifted from.

@@ -116,7 +116,7 @@ func resolveCommands(set *probeset.Set, dir string) error {
 func (s streams) mayRun(set *probeset.Set) error {
 	hasCommand := slices.ContainsFunc(set.Goals, func(g probeset.Goal) bool { return len(g.OnMiss.Run) > 0 })
 	if hasCommand && s.look != nil && s.look.host.listens {
-		return errors.New("on-miss: a service with --listen runs no commands, because everybody with its token could run any command: write post, or use --no-service")
+		return errors.New("on-miss: a service with --listen runs no commands, because everybody with its token could run any command: use `post:` instead of `run:`, or --no-service")
 	}
 	isTrusted := func(p probeset.Probe) bool { return p.Own != nil && p.Own.Trusted }
 	if slices.ContainsFunc(set.Probes, isTrusted) && s.look != nil && s.look.host.listens {

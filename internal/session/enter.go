@@ -248,7 +248,7 @@ func (s *Session) explain(err error) error {
 	case errors.As(err, &refused):
 		return &HeldError{PID: s.jvm.PID, Holder: refused.Holder}
 	case errors.As(err, &none) && s.jvm.Restricted:
-		return fmt.Errorf("process %d: the agent was loaded but did not connect: its SecurityManager forbids that; grant java.security.AllPermission to the agent's jar in its policy, or start it without -Djava.security.manager", s.jvm.PID)
+		return fmt.Errorf("process %d: the agent was loaded but did not connect: the program's SecurityManager forbids that; grant java.security.AllPermission to the agent's jar in the program's policy, or start it without -Djava.security.manager", s.jvm.PID)
 	case errors.As(err, &none):
 		return fmt.Errorf("process %d: the agent was loaded but did not connect (%w); see the program's error stream", s.jvm.PID, err)
 	}

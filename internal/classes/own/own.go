@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sonde-jvm/sonde/classfile/descriptor"
+	"github.com/sonde-jvm/sonde/internal/classes/callgraph"
 )
 
 // Packages are the packages of a program, as opposed to packages of libraries.
@@ -92,3 +93,56 @@ var hosts = []string{
 
 // seconds are second segments below a country under which many projects are, as in uk.co.acme.
 var seconds = []string{"co", "com", "org", "net", "ac", "edu", "gov"}
+
+// IsLibrary reports whether a class belongs to the JDK or to a widely used library.
+func IsLibrary(class string) bool {
+	return callgraph.IsJDK(class) || callgraph.HasPrefix(class, libraries)
+}
+
+// libraries are prefixes of the internal names of classes in widely used libraries, frameworks,
+// servers and agents.
+var libraries = []string{
+	"javax/", "jakarta/",
+	// Languages.
+	"kotlin/", "kotlinx/", "scala/", "groovy/", "groovyjarjar", "clojure/", "org/codehaus/groovy/", "org/jruby/", "org/python/", "lombok/",
+	// Frameworks and servers.
+	"org/springframework/", "org/apache/", "org/eclipse/", "org/jboss/", "org/wildfly/", "io/undertow/", "org/xnio/", "io/vertx/", "io/quarkus/",
+	"io/micronaut/", "io/helidon/", "io/smallrye/", "io/dropwizard/", "org/glassfish/", "com/sun/", "weblogic/", "com/ibm/ws/", "play/", "akka/",
+	"com/typesafe/", "com/vaadin/", "org/primefaces/", "org/osgi/", "org/keycloak/", "org/gradle/", "org/jetbrains/", "com/intellij/", "zio/", "cats/",
+	// Network and data formats.
+	"io/netty/", "reactor/", "io/projectreactor/", "io/reactivex/", "rx/", "org/reactivestreams/", "io/grpc/", "okhttp3/", "okio/", "retrofit2/", "feign/",
+	"com/squareup/", "com/fasterxml/", "com/google/", "org/json/", "net/minidev/", "com/jayway/", "org/yaml/", "com/thoughtworks/xstream/", "org/dom4j/",
+	"org/jdom", "nu/xom/", "com/ctc/wstx/", "org/codehaus/", "net/sf/saxon/", "com/esotericsoftware/", "org/msgpack/", "org/tukaani/",
+	"org/xerial/", "net/jpountz/", "com/github/luben/", "org/jsoup/", "com/lowagie/", "com/itextpdf/", "com/opencsv/", "com/univocity/",
+	// Databases, caches and messages.
+	"org/h2/", "org/hsqldb/", "org/sqlite/", "org/postgresql/", "com/mysql/", "org/mariadb/", "oracle/", "com/microsoft/", "com/ibm/db2/", "org/firebirdsql/",
+	"com/zaxxer/", "com/mchange/", "org/hibernate/", "org/jooq/", "org/mybatis/", "org/jdbi/", "org/flywaydb/", "liquibase/", "com/querydsl/",
+	"com/mongodb/", "org/bson/", "redis/", "io/lettuce/", "org/redisson/", "com/datastax/", "org/neo4j/", "org/elasticsearch/", "org/opensearch/",
+	"co/elastic/", "org/rocksdb/", "org/iq80/", "org/mapdb/", "com/hazelcast/", "org/infinispan/", "org/jgroups/", "org/ehcache/", "net/sf/ehcache/",
+	"com/github/benmanes/", "com/rabbitmq/", "io/nats/", "org/zeromq/", "io/aeron/", "org/agrona/", "com/lmax/", "org/jctools/",
+	// Clouds and services.
+	"com/amazonaws/", "software/amazon/", "com/azure/", "com/stripe/", "io/kubernetes/", "io/fabric8/", "com/netflix/", "io/github/resilience4j/",
+	// Logs, measurements and agents.
+	"org/slf4j/", "ch/qos/", "org/tinylog/", "io/micrometer/", "io/prometheus/", "com/codahale/", "io/opentelemetry/", "io/opentracing/", "io/jaegertracing/",
+	"brave/", "zipkin2/", "io/sentry/", "datadog/", "com/newrelic/", "com/dynatrace/", "org/glowroot/", "one/profiler/", "com/sondejvm/", "org/aspectj/",
+	"org/HdrHistogram/", "org/LatencyUtils/",
+	// Classes about classes.
+	"net/bytebuddy/", "org/objectweb/asm/", "javassist/", "net/sf/cglib/", "org/objenesis/", "org/reflections/", "io/github/classgraph/", "aj/",
+	// Other tools.
+	"org/joda/", "org/threeten/", "org/quartz/", "org/bouncycastle/", "io/jsonwebtoken/", "com/nimbusds/", "com/auth0/", "org/antlr/", "antlr/", "freemarker/",
+	"org/thymeleaf/", "com/github/jknack/", "gnu/trove/", "it/unimi/dsi/", "com/carrotsearch/", "org/roaringbitmap/", "org/ejml/", "org/nd4j/",
+	"picocli/", "com/beust/", "org/jline/", "jline/", "org/fusesource/", "com/sun/jna/", "io/vavr/", "cn/hutool/", "com/alibaba/", "org/mapstruct/",
+	"org/modelmapper/", "org/dozer/", "ma/glasnost/", "org/checkerframework/", "org/jspecify/",
+	// Tests.
+	"org/junit/", "junit/", "org/testng/", "org/mockito/", "org/assertj/", "org/hamcrest/", "org/opentest4j/", "org/apiguardian/", "org/spockframework/",
+	"io/cucumber/", "org/openjdk/jmh/", "worker/org/gradle/",
+}
+
+// launchers are prefixes of main classes that start programs of others.
+var launchers = []string{
+	"org/springframework/boot/loader/", "org/apache/catalina/startup/", "org/apache/commons/daemon/", "org/eclipse/jetty/start/", "org/eclipse/jetty/runner/",
+	"org/jboss/modules/", "org/jboss/forge/", "com/sun/enterprise/", "weblogic/", "com/ibm/ws/", "io/openliberty/", "io/quarkus/bootstrap/", "io/vertx/core/Launcher",
+	"org/codehaus/classworlds/", "org/codehaus/plexus/classworlds/", "org/apache/maven/", "org/gradle/", "worker/org/gradle/", "com/intellij/rt/",
+	"org/junit/platform/console/", "org/testng/", "org/openjdk/jmh/", "org/apache/spark/deploy/SparkSubmit", "org/apache/spark/executor/", "org/apache/hadoop/util/RunJar", "org/apache/hadoop/mapred/YarnChild", "org/apache/flink/", "scala/tools/nsc/",
+	"clojure/main", "groovy/", "org/codehaus/groovy/tools/", "org/jruby/Main", "sbt/", "xsbt/", "com/simontuffs/onejar/",
+}

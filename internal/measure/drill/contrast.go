@@ -1,6 +1,7 @@
 // Package drill decides how a search goes from a slow method to its cause. It compares slow calls of the
 // method with normal ones: callees that take longer in slow calls account for the excess, and
-// values that slow calls have in common show when the method is slow. It has no I/O: `sonde drill` gives it
+// values that slow calls have in common show under
+// which conditions the method is slow. It has no I/O: `sonde drill` gives it
 // transactions and samples, and installs the hooks that it requests.
 package drill
 

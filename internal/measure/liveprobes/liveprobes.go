@@ -140,7 +140,7 @@ func (s *shared) newQuota(of *Probes) (number uint16, err error) {
 			return s.newest, nil
 		}
 	}
-	return 0, fmt.Errorf("at most %d probes of a JVM can have a limit of calls: leave out calls: of some, or end other commands", arena.MostQuotas)
+	return 0, fmt.Errorf("at most %d probes of a JVM can have a limit of calls: remove the key \"calls\" from some probes, or end other commands", arena.MostQuotas)
 }
 
 // freeQuotas frees the quotas of Probes that these do not keep. The turn is held.

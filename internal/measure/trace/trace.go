@@ -131,7 +131,7 @@ func parseID(id []byte, text string) error {
 		return fmt.Errorf("it has %d characters, not %d", len(text), 2*len(id))
 	}
 	if _, err := hex.Decode(id, []byte(text)); err != nil || hex.EncodeToString(id) != text {
-		return fmt.Errorf("%q is not one of small hexadecimal digits", text)
+		return fmt.Errorf("%q has other characters than the digits 0 to 9 and the letters a to f", text)
 	}
 	if strings.Trim(text, "0") == "" {
 		return errors.New("it is zero")
