@@ -200,7 +200,7 @@ func reportNotes(report *liveprobes.Report) []string {
 			notes = append(notes, fmt.Sprintf("%s %s: %s is redacted; use allow: in the file to show it", kind, a.Name, text))
 		}
 		if a.Untraced > 0 {
-			notes = append(notes, fmt.Sprintf("%s %s: %s not traced at deeper levels, because the limit of traced methods is reached; use fewer levels", kind, a.Name, format.Count(a.Untraced, "method is", "methods are")))
+			notes = append(notes, fmt.Sprintf("%s %s: %s not traced, because the limit of traced methods is reached; use fewer levels", kind, a.Name, format.Count(a.Untraced, "method is", "methods are")))
 		}
 	}
 	for _, a := range report.Probes {

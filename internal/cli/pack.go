@@ -418,7 +418,7 @@ func packVerdict(v *document.PackVerify) error {
 	case !v.IsOwn:
 		return errors.New("the pack was made by another build of Sonde, for its agent: make it again with sonde pack, or use that build's jar (sonde agent-jar writes it)")
 	case len(v.Bad) > 0:
-		return fmt.Errorf("the woven form of %s cannot be made from the archives: %w", format.Count(len(v.Bad), "class", "classes"), pack.ErrDamaged)
+		return fmt.Errorf("%s cannot be woven with the pack: %w", format.Count(len(v.Bad), "class", "classes"), pack.ErrDamaged)
 	case len(v.Differs) > 0:
 		return fmt.Errorf("%s from the packed bytes and would be loaded without hooks: make the pack again", format.Count(len(v.Differs), "class differs", "classes differ"))
 	case len(v.Missing) > 0:

@@ -41,7 +41,7 @@
 // A condition cannot write, loop, wait or create an object: its code reads fields and
 // elements, compares, jumps forward, and calls methods of strings and known collections, and
 // getters whose bytecode was proven to do no more than that, in every loaded class that may
-// override them (pure.go). Sonde's own rules name further methods that they may call. Static members are refused because their first use may run a
+// override them (pure.go). Sonde's own probe sets may name further methods to call. Static members are refused because their first use may run a
 // static initialiser. A pattern costs at most the product of its length and that of the
 // string; a regular expression could take exponential time. A class that loads later may
 // override a getter with a method that is not pure: [Depends] lists what to check again.
