@@ -29,16 +29,16 @@ import (
 var variants = []variant{
 	{"as it comes", "", 0},
 	{"interpreted", "-Xint", 0},
-	{"compiled at once", "-Xcomp -XX:TieredStopAtLevel=1", 0},
 	{"safepoints a lot", "-XX:+UnlockDiagnosticVMOptions -XX:+SafepointALot -XX:GuaranteedSafepointInterval=1", 17},
 	{"z", "-XX:+UseZGC", 0},
 	{"wide references", "-XX:-UseCompressedOops", 17},
 	{"compact headers", "-XX:+UseCompactObjectHeaders", 25},
 }
 
-// soaked are variants of a soak. Collectors with the same barriers as others run many other tests, and JVMs with more safepoints
-// of another kind are among the variants above.
+// soaked are variants of a soak. Collectors with the same barriers as others run many other tests, JVMs with more safepoints
+// of another kind are among the variants above, and a JVM that compiles all that it loads takes as long as all others together.
 var soaked = []variant{
+	{"compiled at once", "-Xcomp -XX:TieredStopAtLevel=1", 0},
 	{"safepoints all the time", "-XX:+UnlockDiagnosticVMOptions -XX:GuaranteedSafepointInterval=1", 0},
 	{"parallel", "-XX:+UseParallelGC -Xmx48m", 0},
 	{"serial", "-XX:+UseSerialGC -Xmx48m", 0},

@@ -312,7 +312,8 @@ final class SondeHooksTexts {
             space = false;
         }
         if (out.length() > MOST_HEAD + MOST_TAIL) {
-            out.replace(MOST_HEAD, out.length() - MOST_TAIL, " \u2026 ");
+            int tail = out.length() - MOST_TAIL;
+            out.replace(out.charAt(MOST_HEAD - 1) == ' ' ? MOST_HEAD - 1 : MOST_HEAD, out.charAt(tail) == ' ' ? tail + 1 : tail, " \u2026 ");
         }
         if (isCut) {
             out.append(" \u2026");
