@@ -433,8 +433,7 @@ func (l *lane) adopt(c *Call, isOuter bool) (freed int) {
 			c.Children = append(c.Children, inner)
 			continue
 		}
-		c.gone.Calls += inner.gone.Calls
-		c.gone.Time += inner.gone.Time
+		c.gone.add(inner.gone)
 		freed++
 	}
 	clear(l.pending[n:])
@@ -447,9 +446,7 @@ func (l *lane) adopt(c *Call, isOuter bool) (freed int) {
 func (l *lane) fold(c *Call) int {
 	folded := Omitted{1 + c.gone.Calls, c.Measured}
 	if n := len(l.pending); n > 0 && l.pending[n-1].gone.Calls > 0 && l.pending[n-1].Depth == c.Depth {
-		before := &l.pending[n-1].gone
-		before.Calls += folded.Calls
-		before.Time += folded.Time
+		l.pending[n-1].gone.add(folded)
 		return -1
 	}
 	l.pending = append(l.pending, &Call{Depth: c.Depth, start: c.start, gone: folded})
@@ -566,12 +563,11 @@ func (c *Call) fold() {
 // add adds a call with all calls below it.
 func (f *Folded) add(c *Call) {
 	f.Calls++
-	f.Measured += c.Measured
+	f.Measured = plus(f.Measured, c.Measured)
 	if c.Threw {
 		f.Threw++
 	}
-	f.Omitted.Calls += c.Omitted.Calls
-	f.Omitted.Time += c.Omitted.Time
+	f.Omitted.add(c.Omitted)
 	for _, child := range c.Children {
 		FoldInto(&f.Children, child.Spot).add(child)
 	}
@@ -586,10 +582,10 @@ func (f *Folded) takeOff(cost Cost) {
 	for _, child := range f.Children {
 		child.takeOff(cost)
 		inside += float64(child.Measured) + cost.Outer*float64(child.Calls)
-		below += child.Duration
+		below = plus(below, child.Duration)
 	}
 	f.Self = time.Duration(max(0, float64(f.Measured)-cost.Inner*float64(f.Calls)-inside))
-	f.Duration = f.Self + below
+	f.Duration = plus(f.Self, below)
 }
 
 // takeOff returns the time that omitted calls took of their caller, and their time without the cost of hooks.
@@ -632,15 +628,15 @@ func (c *Call) place(begin uint64, cost Cost) {
 	for _, f := range c.Folded {
 		f.takeOff(cost)
 		inside += float64(f.Measured) + cost.Outer*float64(f.Calls)
-		below += f.Duration
+		below = plus(below, f.Duration)
 	}
 	for _, child := range c.Children {
 		child.place(begin, cost)
 		inside += float64(child.Measured) + cost.Outer
-		below += child.Duration
+		below = plus(below, child.Duration)
 	}
 	c.Self = time.Duration(max(0, float64(c.Measured)-cost.Inner-inside))
-	c.Duration = c.Self + below
+	c.Duration = plus(c.Self, below)
 }
 
 // gaps are the times between consecutive calls of one caller: the outer cost of hooks plus the work

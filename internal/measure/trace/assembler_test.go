@@ -505,7 +505,7 @@ func FuzzAssembler(f *testing.F) {
 		for tx := range delivered {
 			for c := range tx.All() {
 				if seen[c] || c.Self < 0 || c.Start < 0 {
-					t.Fatalf("a call twice, or with impossible times: %s", shape(c))
+					t.Fatalf("a call twice (%t), or with impossible times: start %d, self %d: %s", seen[c], c.Start, c.Self, shape(c))
 				}
 				seen[c] = true
 			}

@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -200,6 +201,17 @@ type Omitted struct {
 	Time  time.Duration `json:"nanos"`
 }
 
+func (o *Omitted) add(other Omitted) {
+	o.Calls += other.Calls
+	o.Time = plus(o.Time, other.Time)
+}
+
+// plus adds two times, up to 146 years: a damaged ring can contain times whose sum is no number.
+func plus(a, b time.Duration) time.Duration {
+	const most = math.MaxInt64 / 2
+	return min(a, most) + min(b, most-min(a, most))
+}
+
 // A Folded sums up calls of one method by one call, or by the calls of another Folded. The longest calls of the
 // method by one call are children of the call.
 type Folded struct {
@@ -242,11 +254,10 @@ func (f *Folded) Merge(other *Folded) {
 	f.Class, f.Method, f.Descriptor = other.Class, other.Method, other.Descriptor
 	f.Calls += other.Calls
 	f.Threw += other.Threw
-	f.Measured += other.Measured
-	f.Duration += other.Duration
-	f.Self += other.Self
-	f.Omitted.Calls += other.Omitted.Calls
-	f.Omitted.Time += other.Omitted.Time
+	f.Measured = plus(f.Measured, other.Measured)
+	f.Duration = plus(f.Duration, other.Duration)
+	f.Self = plus(f.Self, other.Self)
+	f.Omitted.add(other.Omitted)
 	for _, child := range other.Children {
 		FoldInto(&f.Children, child.Spot).Merge(child)
 	}
