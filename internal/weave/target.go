@@ -55,13 +55,13 @@ type argument struct {
 }
 
 func (g *target) reset(w *Weaver, m *classfile.Member, body *code.Body, name, desc []byte) error {
-	result := bytes.LastIndexByte(desc, ')') + 1
-	if result == 0 || result == len(desc) {
+	_, kind, isValid := descriptor.ArgSlots(desc)
+	if !isValid {
 		return &classfile.FormatError{Structure: "method descriptor", Detail: "not a method descriptor: " + string(desc)}
 	}
 	// Field by field: the memory of the lists is kept.
-	g.w, g.member, g.body, g.name, g.desc, g.ret = w, m, body, name, desc, desc[result:]
-	g.kind, g.static = KindOf(desc[result]), m.Access.Has(classfile.AccStatic)
+	g.w, g.member, g.body, g.name, g.desc, g.ret = w, m, body, name, desc, desc[bytes.LastIndexByte(desc, ')')+1:]
+	g.kind, g.static = KindOf(kind), m.Access.Has(classfile.AccStatic)
 	g.args, g.initial = g.args[:0], g.initial[:0]
 	g.expanded, g.slot0, g.entry, g.superCall, g.later, g.surplus = false, false, nil, nil, g.later[:0], nil
 	g.idKnown, g.idEntry = false, 0

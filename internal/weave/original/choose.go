@@ -123,7 +123,11 @@ func (c *comparison) otherForm(choice Choice) (Choice, error) {
 	}
 	grafted, err := c.graft(names, record)
 	if err != nil {
-		return choice, fmt.Errorf("restoring attributes of %s that the JVM has dropped: %w", c.className(), err)
+		bug := jdk.ComponentCount
+		if names {
+			bug = jdk.ParameterNames
+		}
+		return choice, c.damage(bug, fmt.Sprintf("what the JVM has dropped cannot be restored: %v", err))
 	}
 	return Choice{Weave: grafted, Restore: grafted, Unproven: choice.Unproven}, nil
 }
