@@ -39,7 +39,7 @@ type paceSample struct {
 	kind  jfr.FrameKind // of the innermost compiled or interpreted method
 	stack *jfr.Stack
 	// inHook says that a hook was executing. Those inlined into methods of the program do not count: where the
-	// program is not at a safepoint, nobody can tell which of its instructions are those of a hook.
+	// program is not at a safepoint, nobody knows which of its instructions belong to a hook.
 	inHook bool
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/classes/own"
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
+	"github.com/sonde-jvm/sonde/internal/measure/drill"
 	"github.com/sonde-jvm/sonde/internal/measure/rootcause"
 	"github.com/sonde-jvm/sonde/internal/report/callers"
 )
@@ -104,4 +105,18 @@ func callerList(list []caller, callers []*rootcause.Caller, below int) []caller 
 		list = callerList(list, c.Above, len(list)-1)
 	}
 	return list
+}
+
+// Drill is written by `sonde drill`; docs/formats/drill.md describes it.
+type Drill struct {
+	drill.Result
+	Summary []string `json:"summary"`
+	Doubts  []string `json:"doubts,omitempty"`
+}
+
+// NewDrill describes the result of a search from a slow method to its cause.
+func NewDrill(r *drill.Result) Drill {
+	d := Drill{Result: *r, Summary: notNil(r.Summary()), Doubts: r.Doubts()}
+	d.Path, d.Values, d.Steps, d.Methods = notNil(d.Path), notNil(d.Values), notNil(d.Steps), notNil(d.Methods)
+	return d
 }

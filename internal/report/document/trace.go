@@ -7,7 +7,6 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/jvm/cost"
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
-	"github.com/sonde-jvm/sonde/internal/measure/drill"
 	"github.com/sonde-jvm/sonde/internal/measure/trace"
 )
 
@@ -91,19 +90,5 @@ func NewTransaction(target cct.Target, t *trace.Transaction) Transaction {
 		d.ParentID = hex.EncodeToString(t.Parent.Span[:])
 	}
 	d.Calls, d.Errors = t.Calls()
-	return d
-}
-
-// Drill is written by `sonde drill`; docs/formats/drill.md describes it.
-type Drill struct {
-	drill.Result
-	Summary []string `json:"summary"`
-	Doubts  []string `json:"doubts,omitempty"`
-}
-
-// NewDrill describes the result of a search from a slow method to its cause.
-func NewDrill(r *drill.Result) Drill {
-	d := Drill{Result: *r, Summary: notNil(r.Summary()), Doubts: r.Doubts()}
-	d.Path, d.Values, d.Steps, d.Methods = notNil(d.Path), notNil(d.Values), notNil(d.Steps), notNil(d.Methods)
 	return d
 }
