@@ -1,4 +1,4 @@
-// Package classfile reads and writes Java class files, from Java 1.0 to 25.
+// Package classfile reads and writes Java class files, from Java 1.0 to 26.
 //
 // [Parse] and [Class.Append] are inverse to each other, byte for byte. Structures that
 // the package does not know are preserved. Attributes stay bytes until [Class.Decode],

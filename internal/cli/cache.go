@@ -785,7 +785,7 @@ func findOriginal(ctx context.Context, spec string, e *cache.Entry) ([]byte, err
 	case original != nil:
 		return original, nil
 	case others > 0:
-		return nil, fmt.Errorf("%s: its class file of %s differs from the woven class file, whose SHA-256 is %x", spec, descriptor.ExternalName(e.Class), e.Original.Digest)
+		return nil, fmt.Errorf("%s: its class file of %s is not the one that was woven, whose SHA-256 is %x", spec, descriptor.ExternalName(e.Class), e.Original.Digest)
 	}
 	return nil, fmt.Errorf("%s has no class file of %s", spec, descriptor.ExternalName(e.Class))
 }

@@ -2,12 +2,16 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/sonde-jvm/sonde/internal/jvm/sampler"
+	"github.com/sonde-jvm/sonde/internal/measure/hotspots"
 	"github.com/sonde-jvm/sonde/internal/measure/monitor"
 	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/measure/results"
@@ -88,8 +92,12 @@ SHARE       part of the time of all incoming calls (of tasks and routes only if 
 RUNNING     threads that are in such a call now
 CALL        the key: method and path, the statement, the host and so on
 
-The line with the rates also has the collections of garbage that ended and the part of the time
+The summary line also has the collections of garbage that ended and the part of the time
 that they took, as the JVM publishes it in shared memory: of most collectors, their pauses.
+
+Lines that begin with lock: say how many threads wait on average for a lock that another thread has,
+a monitor or one of java.util.concurrent, where they wait, the class of the lock, and where it is held. That
+comes from samples of the kernel, which change nothing in the program (sonde hot --wall shows all waits).
 
 With --by caller, the outgoing calls that a request or a message makes are below it, with how many each
 makes: 10 × SELECT … is a loop that executes a statement. Their SHARE is that of all incoming calls.
@@ -380,6 +388,47 @@ func collectionsText(t *monitorTable) string {
 		return ""
 	}
 	return fmt.Sprintf("; %s, %s of the time", format.Count(int(gc.Count), "garbage collection", "garbage collections"), format.Percent(gc.Time.Seconds()/t.Length.Seconds()))
+}
+
+// A lockWatch samples which threads wait for locks that others have.
+type lockWatch struct {
+	samples *sampler.Sampler
+	recent  *hotspots.Window
+	all     *hotspots.Collection
+}
+
+const (
+	// lockSampling is the period of the samples, which show what the holder of a lock does.
+	lockSampling = 20 * time.Millisecond
+	// locksRecent is the shortest time of which waits are shown, and mostLocks how many lines of them.
+	locksRecent = time.Second
+	mostLocks   = 5
+)
+
+func watchLocks(ctx context.Context, pid int, interval time.Duration) (*lockWatch, error) {
+	samples, err := sampler.Start(ctx, pid, sampler.Options{Source: sampler.Kernel, Waiting: true, Period: lockSampling})
+	if err != nil {
+		return nil, err
+	}
+	return &lockWatch{samples, hotspots.NewWindow(max(interval, locksRecent)), hotspots.NewCollection()}, nil
+}
+
+func (w *lockWatch) poll() {
+	batch, err := w.samples.Poll(context.Background()) // does not wait
+	if err != nil {
+		return // the end of the session says why
+	}
+	waits := hotspots.Contended(hotspots.WithoutHooks(batch.Samples))
+	w.recent.Add(batch.At, waits, batch.Period, nil)
+	w.all.Add(batch.At, waits, batch.Period, nil)
+}
+
+// places returns where threads wait for locks: in the whole time, or lately.
+func (w *lockWatch) places(whole bool) []hotspots.Place {
+	if whole {
+		return w.all.Table(time.Now()).Places()
+	}
+	return w.recent.Table(time.Now()).Places()
 }
 
 // reportRules reports where the hooks of Sonde's own rules are.

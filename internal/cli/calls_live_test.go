@@ -350,3 +350,41 @@ func TestCategoryRootsLive(t *testing.T) {
 		}
 	}
 }
+
+// TestCallsShowLocks has threads wait for a monitor and for a lock of java.util.concurrent, and one for work.
+func TestCallsShowLocks(t *testing.T) {
+	t.Parallel()
+	for _, jdk := range jvmtest.JDKs(t) {
+		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
+			t.Parallel()
+			classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{"testdata/locked/Locked.java"}})
+			p := jvmtest.Start(t, jdk, jvmtest.Launch{Brief: true, Args: []string{"-cp", classes, "locked.Locked"}})
+			read, write := io.Pipe()
+			m := startSondeTo(t, write, "calls", strconv.Itoa(p.PID), "--json", "--interval", "100ms")
+			r := &monitorReader{t: t, lines: bufio.NewScanner(read)}
+			want := []string{
+				"locked.Locked$Vault.open waits for locked.Locked$Vault held in locked.Locked$Vault.open",
+				"locked.Locked.passGate waits for java.util.concurrent.locks.ReentrantLock$NonfairSync held in locked.Locked.holdGate",
+			}
+			locks := func(d document.Monitor) (found []string) {
+				for _, place := range d.Locks {
+					for _, l := range place.Locks {
+						if l.Holder != nil && place.Threads > 0 {
+							found = append(found, fmt.Sprintf("%s.%s waits for %s held in %v", place.Class, place.Method, l.Class, l.Holder))
+						}
+					}
+				}
+				slices.Sort(found)
+				return found
+			}
+			r.await("the locks", func(d document.Monitor) bool { return slices.Equal(locks(d), want) })
+			m.signal(t, syscall.SIGINT)
+			if got := locks(r.await("the end", func(d document.Monitor) bool { return d.Final })); !slices.Equal(got, want) {
+				t.Errorf("got %q, want %q", got, want)
+			}
+			if code := m.end(t); code != exitOK {
+				t.Errorf("exit code %d: %s", code, m.stderr.String())
+			}
+		})
+	}
+}

@@ -34,7 +34,7 @@ type descent struct {
 	opened   map[classfile.MethodRef]bool
 	reopened map[classfile.MethodRef]bool // because samples have shown more
 	focus    []classfile.MethodRef        // methods whose callees have hooks now
-	frequent map[classfile.MethodRef]bool // methods that are called so often that what they call gets no hooks
+	frequent map[classfile.MethodRef]bool // methods that are called so often that their callees get no hooks
 	path     []uint32                     // hooks of the methods that were chosen, and whose callees have hooks
 	onPath   []uint32                     // those and the methods below that were chosen last
 	levels   []drill.Level

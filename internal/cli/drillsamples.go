@@ -182,7 +182,7 @@ func (r *drillRun) searchWithoutHooks(ctx context.Context, none *session.NoHooks
 		return fmt.Errorf("neither hooks nor samples are possible: %s; %w", none.Why, err)
 	}
 	defer r.stopSampling(ctx)
-	r.screen.say("no hooks can be put in, because %s: samples show where the time goes", format.Printable(none.Why))
+	r.screen.say("the JVM gets no hooks, because %s: samples show where the time goes", format.Printable(none.Why))
 	r.ready()
 	r.start = time.Now()
 	stacks := drill.NewStacks(r.set.Match)

@@ -66,7 +66,7 @@ func (r *drillRun) startTracing(ctx context.Context, jvm *process.JVM, none *ses
 	t := &methodTracing{why: none.Why, own: own.Of(jvm, r.own), calls: drill.NewRecorded(set.Match), frequent: map[classfile.MethodRef]bool{}, changed: time.Now()}
 	t.traced = sampler.Traced{Methods: r.tracedRoots(ctx, set), Threshold: max(r.slowerThan/thresholdPart, leastThreshold)}
 	if len(t.traced.Methods) > 0 {
-		r.screen.say("no hooks can be put in, because %s: the JVM's flight recorder traces calls instead. For that it changes classes, and restores them at the end", format.Printable(none.Why))
+		r.screen.say("the JVM gets no hooks, because %s: the JVM's flight recorder traces calls instead. For that it changes classes, and restores them at the end", format.Printable(none.Why))
 		if t.recorder, err = sampler.Start(ctx, r.pid, sampler.Options{Source: sampler.FlightRecorder, Traced: &t.traced}); err == nil {
 			r.tracing, r.seen = t, t.calls
 			return true

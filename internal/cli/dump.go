@@ -96,7 +96,7 @@ func (d *dumpCommand) parseMethod(text string) error {
 		return usage("--method %s: this pattern cannot begin with !", text)
 	}
 	if !d.method.IsByName() {
-		return usage("--method %s: methods are selected by name here", text)
+		return usage("--method %s: name a method, such as Order.pay", text)
 	}
 	return nil
 }

@@ -142,7 +142,7 @@ const mostContext = 8
 func onlyNames(set *pattern.Set) error {
 	for _, p := range set.Patterns() {
 		if !p.IsByName() {
-			return usage("%s: this command selects methods by name only; sonde find shows which methods are meant", p)
+			return usage("%s: this command selects methods by name only: name those that sonde find lists for it", p)
 		}
 	}
 	return nil

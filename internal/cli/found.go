@@ -58,7 +58,7 @@ func (r *drillRun) recall(ctx context.Context) {
 		return
 	}
 	if r.recalled = remembered(ctx, r.applied.Probes, []classfile.MethodRef{r.chosen}); r.recalled != nil {
-		r.screen.say("cause found on %s: %s; the whole path gets hooks at once, and fresh figures decide (--from-start ignores this cause)", dayOf(r.recalled), format.Printable(r.recalled.Text))
+		r.screen.say("cause found on %s: %s; the whole path gets hooks at once, to check it (--from-start ignores this cause)", dayOf(r.recalled), format.Printable(r.recalled.Text))
 	}
 }
 

@@ -133,7 +133,7 @@ func startSondeTo(t *testing.T, out io.Writer, args ...string) *runningSonde {
 		lines := bufio.NewScanner(pipe)
 		for waiting := true; lines.Scan(); {
 			r.stderr.WriteString(lines.Text() + "\n")
-			isReady := strings.HasPrefix(lines.Text(), "hooks in ") || strings.HasPrefix(lines.Text(), "reading the arena ") || strings.HasPrefix(lines.Text(), "attached, measuring nothing") || strings.HasPrefix(lines.Text(), "note: no loaded ")
+			isReady := strings.HasPrefix(lines.Text(), "hooks in ") || strings.HasPrefix(lines.Text(), "reading the arena ") || strings.HasPrefix(lines.Text(), "attached, measuring nothing") || strings.HasPrefix(lines.Text(), "note: no loaded ") || strings.HasPrefix(lines.Text(), "note: no class is loaded ")
 			switch {
 			case waiting && isReady:
 				waiting = false

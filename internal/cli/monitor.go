@@ -20,6 +20,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/jvm/cost"
+	"github.com/sonde-jvm/sonde/internal/measure/hotspots"
 	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
 	"github.com/sonde-jvm/sonde/internal/measure/monitor"
 	"github.com/sonde-jvm/sonde/internal/measure/overhead"
@@ -27,6 +28,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/report/prometheus"
+	"github.com/sonde-jvm/sonde/internal/report/text"
 	"github.com/sonde-jvm/sonde/internal/service"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
@@ -269,6 +271,11 @@ func (c *monitorCommand) run(ctx context.Context) (err error) {
 		meter := cost.Watch(r.session.JVM())
 		defer meter.Close()
 		r.table.collections = meter.Collections
+		if r.table.locks, err = watchLocks(ctx, r.pid, r.interval); err != nil {
+			r.remark("waits for locks are not shown: " + format.OneLine(err))
+		} else {
+			defer func() { _ = r.table.locks.samples.Close(ctx) }() // it has changed nothing
+		}
 	}
 	r.table.begin(monitor.Start(r.session.Now()))
 	r.table.main, r.table.source = r.session.JVM().Main, r.session
@@ -410,6 +417,7 @@ func (b *liveTable) writeWhole(out io.Writer, whole *monitorTable, losses []stri
 	if hidden > 0 {
 		_, _ = fmt.Fprintf(out, "%s not shown (--top)\n", format.Count(hidden, "row is", "rows are"))
 	}
+	writeLines(out, text.LockLines(whole.locks, mostLocks))
 	writeLines(out, arenaNotes(whole.Total.Untimed, whole.Lost))
 	if whole.Total.LowerBound {
 		_, _ = fmt.Fprintln(out, lowerBoundNote)
@@ -476,7 +484,8 @@ type liveTable struct {
 	rules *callRules // nil unless rows are those of sonde calls
 	// collections returns how many collections of garbage have ended, and how long they took; nil unless rows are those of sonde calls.
 	collections func() (n int64, took time.Duration, ok bool)
-	patterns    []string // each has a row, even if it matches no loaded method
+	locks       *lockWatch // nil unless rows are those of sonde calls, and the kernel samples the JVM
+	patterns    []string   // each has a row, even if it matches no loaded method
 	patternsOf  func(row *results.Row) []string
 
 	methods     map[uint32]results.Row // by ID, as of the last table
@@ -488,6 +497,7 @@ type monitorTable struct {
 	*monitor.Interval
 	names    map[monitor.Key]string  // of rows, for people
 	shares   map[monitor.Key]float64 // of rows, of the time of incoming calls; nil if unknown
+	locks    []hotspots.Place        // where threads wait for them
 	from, to *monitor.Reading
 	elapsed  time.Duration // since the hooks went on
 	at       time.Time
@@ -517,12 +527,18 @@ func (b *liveTable) read() error {
 	}
 	b.last = reading
 	b.readCollections()
+	if b.locks != nil {
+		b.locks.poll()
+	}
 	return nil
 }
 
 // look returns what happened from a reading to the last one.
 func (b *liveTable) look(from *monitor.Reading) *monitorTable {
 	table := &monitorTable{from: from, to: b.last, elapsed: time.Duration(b.last.At - b.first.At), at: time.Now()}
+	if b.locks != nil {
+		table.locks = b.locks.places(from == b.first)
+	}
 	b.group(table)
 	return table
 }
@@ -810,7 +826,7 @@ func (b *liveTable) frame(table *monitorTable, width int) service.Frame {
 		frame.Foot = append(frame.Foot, total.Text)
 	}
 	frame.Rows = frame.Rows[:len(shown)]
-	frame.Foot = slices.Concat(frame.Foot, moreLine(hidden), b.stallLines(table.Interval, func(monitor.Stall) bool { return true }))
+	frame.Foot = slices.Concat(frame.Foot, moreLine(hidden), text.LockLines(table.locks, mostLocks), b.stallLines(table.Interval, func(monitor.Stall) bool { return true }))
 	return frame
 }
 
@@ -910,7 +926,7 @@ func (b *liveTable) document(table *monitorTable) *document.Monitor {
 		}
 		d.Stalls = append(d.Stalls, s)
 	}
-	d.GC = table.to.GC.Since(table.from.GC)
+	d.GC, d.Locks = table.to.GC.Since(table.from.GC), document.NewHotPlaces(table.locks)
 	if table.final {
 		b.describe(d, table)
 	}

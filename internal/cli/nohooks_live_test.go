@@ -31,7 +31,7 @@ func TestCommandsWithoutHooks(t *testing.T) {
 				t.Parallel()
 				pid, method := startDrilled(t, jdk, test.problem, test.flag), "drilled.Drilled$"+test.class+".serve"
 				checkRefusals(t, pid, method, test.why)
-				if code, out, stderr := sonde(t, "profile", pid, "--root", method, "--duration", "1s"); code != exitOK || !strings.Contains(out+stderr, "no hooks were put in: "+test.why) {
+				if code, out, stderr := sonde(t, "profile", pid, "--root", method, "--duration", "1s"); code != exitOK || !strings.Contains(out+stderr, "the JVM got no hooks: "+test.why) {
 					t.Errorf("profile: exit code %d: got %s%s, want stacks and %s", code, out, stderr, test.why)
 				}
 				if jdk.Major < 25 || i > 0 { // otherwise see TestDrillTraced

@@ -60,7 +60,7 @@ func (c *compiler) compile() error {
 	}
 	c.states = flow(c.body, c.sentinel, false)
 	if s := c.states[c.sentinel]; s != isBefore {
-		return c.refuse("may run the target more than once")
+		return c.refuse("may run the target more than once: remove the loop around it")
 	}
 	c.maxStack, c.maxLocals = c.body.MaxStack, c.body.MaxLocals
 	for n := c.body.First(); n != nil; n = n.Next() {
@@ -86,12 +86,12 @@ func (c *compiler) findSentinel() error {
 		}
 		c.at = n
 		if c.sentinel != nil {
-			return c.refuse("calls Template.target() more than once (a finally block is compiled several times)")
+			return c.refuse("calls Template.target() more than once (a finally block is compiled several times): call it once, outside of finally")
 		}
 		c.sentinel = n
 	}
 	if c.sentinel == nil {
-		return c.refuse("does not call Template.target()")
+		return c.refuse("does not call Template.target(): call it once, where the method itself runs")
 	}
 	return nil
 }
@@ -109,9 +109,9 @@ func (c *compiler) follow() error {
 	case err != nil:
 		return err
 	case !reached:
-		return c.refuse("never reaches Template.target()")
+		return c.refuse("never reaches Template.target(): remove the return or throw that always runs before it")
 	case len(across.Stack) > 0:
-		return c.refuse("calls Template.target() inside an expression")
+		return c.refuse("calls Template.target() inside an expression: make it a statement")
 	}
 	c.across, err = c.types(across.Locals)
 	return err

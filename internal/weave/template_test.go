@@ -20,8 +20,8 @@ import (
 
 const (
 	mayReturn   = "may return without the target having returned: exceptions of the target must be rethrown"
-	repeats     = "may run the target more than once"
-	written     = "calls Template.target() more than once (a finally block is compiled several times)"
+	repeats     = "may run the target more than once: remove the loop around it"
+	written     = "calls Template.target() more than once (a finally block is compiled several times): call it once, outside of finally"
 	signature   = "must be static, without arguments and void"
 	noConstant  = "asks for an argument whose number is not a constant from 0 to 255"
 	earlyResult = "asks for the result where the target may not have returned"
@@ -50,14 +50,14 @@ var refusals = []struct{ class, method, template, detail string }{
 	{"ChosenArgument", "t", "Refusals$ChosenArgument.t", noConstant},
 	{"HighArgument", "t", "Refusals$HighArgument.t", noConstant},
 	{"NegativeArgument", "t", "Refusals$NegativeArgument.t", noConstant},
-	{"None", "t", "Refusals$None.t", "does not call Template.target()"},
+	{"None", "t", "Refusals$None.t", "does not call Template.target(): call it once, where the method itself runs"},
 	{"None", "", "Refusals$None", "no method of it calls Template.target()"},
 	{"None", "x", "Refusals$None", "has no method x"},
 	{"Several", "", "Refusals$Several", "has several template methods; say which, as CLASS:METHOD"},
 	{"Overloaded", "t", "Refusals$Overloaded", "has several template methods; say which, as CLASS:METHOD"},
 	{"Locked", "t", "Refusals$Locked.t", "is synchronized, and its lock would be lost; lock inside it"},
 	{"Native", "t", "Refusals$Native.t", "has no body"},
-	{"InsideExpression", "t", "Refusals$InsideExpression.t", "calls Template.target() inside an expression"},
+	{"InsideExpression", "t", "Refusals$InsideExpression.t", "calls Template.target() inside an expression: make it a statement"},
 }
 
 func TestRefusals(t *testing.T) {
@@ -107,7 +107,7 @@ func TestHandmadeRefusals(t *testing.T) {
 		}, "calls a method of Template that is not known to this version"},
 		{"never reached", 52, func(b *classtest.Builder, a *classtest.Assembler) *classtest.Assembler {
 			return a.Op("return").Op("invokestatic", target(b)).Op("return")
-		}, "never reaches Template.target()"},
+		}, "never reaches Template.target(): remove the return or throw that always runs before it"},
 		{"no bootstrap methods", 52, func(b *classtest.Builder, a *classtest.Assembler) *classtest.Assembler {
 			return a.Op("invokedynamic", b.InvokeDynamic(0, "x", "()V"), uint16(0)).Op("invokestatic", target(b)).Op("return")
 		}, "uses invokedynamic without bootstrap methods"},

@@ -22,7 +22,7 @@
 // is a template like any other.
 //
 // In a constructor the prolog runs first, and exception blocks begin after the call of super(...)
-// or this(...): no block may enclose code in which this is not yet initialised. With AfterSuper the
+// or this(...): no block may enclose code that runs before the object is initialised. With AfterSuper the
 // prolog also comes after that call: if super(...) throws, neither prolog nor epilog runs.
 //
 // A template can also be woven around single calls inside a method, for instance calls of native

@@ -82,7 +82,7 @@ func (j *judge) sampling() {
 	case v.Answer == process.Yes:
 		j.find(OK, "sampling", "by the kernel, which changes nothing in the JVM", "")
 	case v.Answer == process.No && j.facts.JVM.Attach.Answer == process.No:
-		j.find(Warn, "sampling", "neither the kernel nor, without attaching, its flight recorder can sample it: "+v.Reason, "")
+		j.find(Warn, "sampling", "the kernel cannot sample it, and its flight recorder needs attaching: "+v.Reason, "")
 	case v.Answer == process.No:
 		j.find(Note, "sampling", "the kernel cannot sample it, so its flight recorder or thread dumps are used: "+v.Reason, "")
 	}

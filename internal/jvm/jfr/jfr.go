@@ -1,7 +1,7 @@
-// Package jfr reads the samples that the JVM's flight recorder writes into the chunks of
-// its repository, while the JVM adds to them.
+// Package jfr reads samples and traced calls from flight recordings, also while the JVM
+// writes them.
 //
-// A chunk begins with a header, followed by events. Each event starts with its size and
+// A recording consists of chunks. A chunk begins with a header, followed by events. Each event starts with its size and
 // the number of its type. Two types are part of the format: metadata, which declares all
 // other types with their fields, and checkpoints, which hold the values that events refer
 // to by a key. Both may follow the events that need them. A flush appends pending

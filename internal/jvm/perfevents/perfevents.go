@@ -12,10 +12,10 @@
 //
 // Events are inherited: a thread created by a thread with events has them too, from its first instruction. Only
 // two kinds of threads need events of their own: threads that exist before the first event is opened, and threads
-// created by a thread before all events of their creator were open. The kernel writes a FORK record when a thread with events
+// whose creator did not yet have all its events. The kernel writes a FORK record when a thread with events
 // creates a thread. Such a record proves that the new thread has inherited all events, if its creator had
-// them for some time (sureAfter): the kernel copies the events some time before it writes the record. A thread
-// in /proc without this proof in two listings is opened like the first ones. Records can be lost, or come
+// them for some time (sureAfter): the kernel copies the events some time before it writes the record. Events
+// are also opened for a thread that two listings of /proc show without this proof. Records can be lost, or come
 // late if the creator is interrupted, so that such a thread can have two events on one processor. Samples contain
 // the number of the event that was opened, so a thread sampled by two events is noticed, and the newer event is closed.
 //

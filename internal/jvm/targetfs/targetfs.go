@@ -19,8 +19,8 @@
 // user, with a single hard link and without access for others. Programs that clean /tmp skip files
 // with the sticky bit (01600).
 //
-// A JVM keeps the path of an agent's jar on its class path, with an open file for each distinct path, so the
-// path is the same at every attach.
+// A JVM keeps each path of an agent's jar on its class path, with an open file. So Sonde uses the same path at
+// every attach.
 //
 // Files that a running Sonde uses are locked (flock); the kernel releases the locks of a killed
 // Sonde. Sweep removes files that are not locked and that no running JVM uses.

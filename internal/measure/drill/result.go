@@ -398,7 +398,7 @@ func (r *Result) uncounted() string {
 func (r *Result) sampledSummary(method, took string) []string {
 	lines := []string{
 		fmt.Sprintf("without hooks: samples show where the time below %s goes; slow calls are not distinguished from normal calls", method),
-		"no hooks were put in: " + r.Unhooked.Why,
+		"the JVM got no hooks: " + r.Unhooked.Why,
 	}
 	if r.Cause == nil {
 		return append(lines, fmt.Sprintf("no sample shows %s in %s", method, took))

@@ -51,7 +51,7 @@ func TestStacksLeadToAWait(t *testing.T) {
 	}
 	want := []string{
 		"without hooks: samples show where the time below a.Shop.handle goes; slow calls are not distinguished from normal calls",
-		"no hooks were put in: agents are forbidden",
+		"the JVM got no hooks: agents are forbidden",
 		"9 samples in 1.00 s: on average 0.1 threads executed a.Shop.handle",
 		"where it goes: a.Bank.pause sleeps in java.lang.Thread.sleep (70 % of the time below a.Shop.handle)",
 	}

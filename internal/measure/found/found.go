@@ -1,5 +1,5 @@
 // Package found stores the causes of slow calls that searches have found, so that the next search below the same method
-// can begin with them. A cause is stored with the class files of the methods on the path to it. If one of these classes has
+// can begin with them. A cause is stored with hashes of the class files on the path to it. If one of these classes has
 // changed, the cause is not used.
 package found
 

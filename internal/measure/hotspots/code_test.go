@@ -2,6 +2,7 @@ package hotspots
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"testing"
@@ -178,6 +179,20 @@ func TestPlacesOfWaitingThreads(t *testing.T) {
 		if th.Name == "worker" && (math.Abs(th.Waits[jfr.Parked]-0.5) > 0.001 || math.Abs(th.Waits[jfr.Monitor]-0.2) > 0.001) {
 			t.Errorf("%+v", th)
 		}
+	}
+}
+
+func TestContended(t *testing.T) {
+	samples := waitingScene().samples
+	held := slices.IndexFunc(samples, func(s jfr.Sample) bool { return s.Wait == jfr.Parked && s.Thread.Name == "worker" })
+	samples[held].Lock = &jfr.Lock{Class: "a/Gate", Holder: &jfr.Thread{Name: "keeper"}}
+	samples[held+1].Lock = &jfr.Lock{Class: "a/Queue"} // nobody has it
+	got := map[jfr.Wait]int{}
+	for _, s := range Contended(samples) {
+		got[s.Wait]++
+	}
+	if want := (map[jfr.Wait]int{jfr.Monitor: 20, jfr.Parked: 1}); !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }
 

@@ -271,6 +271,14 @@ func (t *Table) Places() []Place {
 	return places
 }
 
+// Contended returns the samples of threads that wait for a lock that another thread has.
+func Contended(samples []jfr.Sample) []jfr.Sample {
+	return slices.DeleteFunc(slices.Clone(samples), func(s jfr.Sample) bool {
+		isHeld := s.Lock != nil && s.Lock.Holder != nil && s.Wait == jfr.Parked
+		return s.Source != jfr.WallClock || s.Wait != jfr.Monitor && !isHeld
+	})
+}
+
 // waiting are prefixes of classes of the JDK whose methods only lead to a wait.
 var waiting = []string{"java/lang/", "java/util/concurrent/locks/", "java/util/concurrent/ForkJoinPool", "jdk/internal/", "sun/"}
 

@@ -1,9 +1,10 @@
 // Package hotspots computes from samples where a program spends its time: by method, by
 // thread and by stack, over a window of time. It does no I/O.
 //
-// A sample of Java code counts one. Samples of native code are taken at another rate, and also show threads that
-// wait. So native methods that are known to wait do not count. The others share the processor
-// time that their thread used beyond its samples of Java code. If that time is not known, they count one each.
+// A sample by the kernel counts its period. If the JVM samples itself, a sample of Java code counts one. Samples of
+// native code are then taken at another rate, and also show threads that wait: native methods that are known to wait
+// do not count, and the others share the processor time that their thread used beyond its samples of Java code. If
+// that time is not known, they count one each.
 package hotspots
 
 import (

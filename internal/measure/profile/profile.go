@@ -200,7 +200,7 @@ func Run(ctx context.Context, options Options) (*cct.Profile, error) {
 		if r.Timing != cct.Auto || r.NeedsHooks || !errors.As(err, &none) {
 			return nil, err
 		}
-		r.why = "no hooks were put in: " + none.Why
+		r.why = "the JVM got no hooks: " + none.Why
 		p, failed := r.runWithoutHooks(ctx)
 		if failed != nil {
 			return nil, fmt.Errorf("neither hooks nor samples are possible: %s; %w", none.Why, failed)

@@ -177,10 +177,10 @@ func (r *run) notes(p *cct.Profile, handing float64) []string {
 		note("installing hooks paused the program for up to %v; Sonde does not know in which calls, so the self time of some includes the pause", r.unplaced.Round(100*time.Microsecond))
 	}
 	if r.budget != nil && handing > r.Budget/2 {
-		note("handing tasks to other threads with their context took about %s of the program's CPU time; --hand-off=false avoids that", format.Percent(handing))
+		note("passing the context of tasks to other threads took about %s of the program's CPU time; --hand-off=false avoids that", format.Percent(handing))
 	}
 	if err := r.session.Full(); err != nil {
-		note("the arena could not be extended (%v): some calls are counted without context", err)
+		note("Sonde's shared memory could not grow (%v): some calls are counted without context", err)
 	}
 	return notes
 }

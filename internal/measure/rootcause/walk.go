@@ -8,8 +8,8 @@
 // Redefining a class makes the JVM discard the compiled code that contains its methods, and the
 // program is slow until that is compiled again. So the cost is estimated first, from what the
 // compilers have done so far and from samples, and a class is not changed if that would cost
-// more than the budget allows. Classes of the JDK are never changed, and a method that takes less time than a
-// hook gets none. If a hot method gets no hook, the climb begins with its callers. For native methods, hooks are woven around
+// more than the budget allows. Classes of the JDK are never changed, and a small method without
+// loops gets no hook. If a hot method gets no hook, the climb begins with its callers. For native methods, hooks are woven around
 // their calls, in the callers.
 package rootcause
 

@@ -102,6 +102,24 @@ type HotLock struct {
 	Share  float64     `json:"share"`            // of the time of the place
 }
 
+// NewHotPlaces returns the places of a document.
+func NewHotPlaces(found []hotspots.Place) (places []HotPlace) {
+	for _, p := range found {
+		place := HotPlace{
+			Class: p.Label.Ref().ClassName(), Method: p.Label.Name, Descriptor: p.Label.Descriptor, Wait: p.Wait, Threads: p.Threads, Share: p.Part, Samples: p.Samples,
+		}
+		for _, l := range p.Locks {
+			lock := HotLock{Class: descriptor.ExternalName(l.Class), Share: l.Part}
+			if l.In != (cct.Method{}) {
+				lock.Holder = &l.In
+			}
+			place.Locks = append(place.Locks, lock)
+		}
+		places = append(places, place)
+	}
+	return places
+}
+
 // NewHot returns the document of a result with some of its methods, and without its stacks.
 func NewHot(r *hotspots.Result, methods []hotspots.Method) *Hot {
 	d := &Hot{
@@ -129,19 +147,7 @@ func NewHot(r *hotspots.Result, methods []hotspots.Method) *Hot {
 		d.Threads = append(d.Threads, row)
 	}
 	if r.Wall {
-		for _, p := range r.Places() {
-			place := HotPlace{
-				Class: p.Label.Ref().ClassName(), Method: p.Label.Name, Descriptor: p.Label.Descriptor, Wait: p.Wait, Threads: p.Threads, Share: p.Part, Samples: p.Samples,
-			}
-			for _, l := range p.Locks {
-				lock := HotLock{Class: descriptor.ExternalName(l.Class), Share: l.Part}
-				if l.In != (cct.Method{}) {
-					lock.Holder = &l.In
-				}
-				place.Locks = append(place.Locks, lock)
-			}
-			d.Places = append(d.Places, place)
-		}
+		d.Places = NewHotPlaces(r.Places())
 	}
 	return d
 }

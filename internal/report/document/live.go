@@ -264,6 +264,8 @@ type Monitor struct {
 	Stalls  []Stall      `json:"stalls,omitempty"` // the oldest; rows count all
 	// GC are the collections of garbage in the interval, in objects of sonde calls.
 	GC *monitor.Collections `json:"gc,omitempty"`
+	// Locks are where threads wait for locks that others have, in objects of sonde calls. Shares are of these waits.
+	Locks []HotPlace `json:"locks,omitempty"`
 
 	JDK       string    `json:"jdk,omitempty"`
 	Main      string    `json:"main,omitempty"`

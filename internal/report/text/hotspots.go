@@ -205,6 +205,15 @@ func placeTexts(rows, all []hotspots.Place) [][]string {
 	return texts
 }
 
+// LockLines say where threads wait for locks.
+func LockLines(places []hotspots.Place, most int) (lines []string) {
+	names := namesOf(places, func(p hotspots.Place) cct.Method { return p.Label })
+	for _, p := range places[:min(len(places), most)] {
+		lines = append(lines, fmt.Sprintf("lock: %.2f threads wait in %s%s", p.Threads, names[p.Label], lockText(p.Locks)))
+	}
+	return lines
+}
+
 // lockText names the object that most threads at a place wait for, and where it is held most often, as far as that is
 // known.
 func lockText(locks []hotspots.Lock) string {

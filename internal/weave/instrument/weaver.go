@@ -3,9 +3,9 @@
 // and a pack is built with it ahead of time. Both get the same bytes for the same
 // request, and share the cache of woven classes.
 //
-// There are three kinds of requests: a Hook asks that a method is measured in a calling context tree, a Site
-// that a call of a native method is, and a Spot that one probe measures one method. A plan states which templates each method of a class gets. The class woven
-// according to the plan comes from the cache, or is woven now.
+// There are three kinds of requests: a Hook measures a method in a calling context tree, a Site measures a call of a
+// native method there, and a Spot does one thing for a probe in one method. A plan states which templates each method
+// of a class gets. The class woven according to the plan comes from the cache, or is woven now.
 //
 // Locks of this package are not held while code outside of the package runs.
 package instrument

@@ -2,8 +2,8 @@
 // and to show in advance what would happen to each class.
 //
 // It is not known which classes a program will load, nor by which loaders. Therefore a
-// condition cannot call a method that another class could override, or read a class that
-// exists in several forms; and every form of a class is woven. Archives are not modified.
+// condition cannot call a method that another class could override, or read fields of a class
+// that has several versions; all versions are woven. Archives are not modified.
 package build
 
 import (
