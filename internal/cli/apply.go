@@ -362,8 +362,8 @@ reported at once, with line and remedy:
 
 If a goal is missed, the callees of its method get hooks, then the callees of the method that
 accounts for most of the excess of slow calls, level by level, as in sonde drill. If the cause was
-found before, in the same class files, the whole path to it gets hooks at once, and
-fresh figures decide. When the goal has been met for long enough, the hooks are removed. Each
+found before, in the same class files, the whole path to it gets hooks at once, to see
+whether it is still the cause. When the goal has been met for long enough, the hooks are removed. Each
 step is one line with its reason, and is in the result (--json). Hooks that would cost more than
 --budget are removed, too.
 

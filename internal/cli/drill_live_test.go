@@ -119,7 +119,7 @@ func TestDrillRemembers(t *testing.T) {
 		}
 		return d, stderr
 	}
-	const offered = "fresh figures decide"
+	const offered = "the whole path gets hooks at once"
 	for _, jdk := range jvmtest.OneJDK(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()
