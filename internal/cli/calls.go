@@ -92,8 +92,9 @@ SHARE       part of the time of all incoming calls (of tasks and routes only if 
 RUNNING     threads that are in such a call now
 CALL        the key: method and path, the statement, the host and so on
 
-The summary line also has the collections of garbage that ended and the part of the time
-that they took, as the JVM publishes it in shared memory: of most collectors, their pauses.
+The summary line also has what the program allocates, as the JVM counts it for each thread (read from
+its memory), the collections of garbage that ended and the part of the time that they took, as the JVM
+publishes it: of most collectors, their pauses.
 
 Lines that begin with lock: say how many threads wait on average for a lock that another thread has,
 a monitor or one of java.util.concurrent, where they wait, the class of the lock, and where it is held. That
@@ -351,7 +352,7 @@ func (b *liveTable) callTexts(t *monitorTable, rows []monitor.Row) (texts [][]st
 	return texts
 }
 
-// summary returns a line with the calls of each category.
+// summary returns a line with the calls of each category, and about the heap.
 func (c *callRules) summary(t *monitorTable) string {
 	var parts []string
 	var incoming float64
@@ -378,53 +379,60 @@ func (c *callRules) summary(t *monitorTable) string {
 		}
 		parts = append(parts, text)
 	}
-	return cmp.Or(strings.Join(parts, ", "), "no calls")
+	return cmp.Or(strings.Join(parts, ", "), "no calls") + memoryText(t, incoming)
 }
 
-// collectionsText says how much of the time the garbage collector took.
-func collectionsText(t *monitorTable) string {
-	gc := t.to.GC.Since(t.from.GC)
-	if gc == nil || t.Length <= 0 {
-		return ""
+// memoryText says what the program has allocated, and how much of the time the garbage collector took.
+func memoryText(t *monitorTable, incoming float64) (text string) {
+	if rate, isKnown := t.to.AllocationSince(t.from); isKnown && rate >= 1 {
+		text = fmt.Sprintf("; %s/s allocated", format.Size(int64(rate)))
+		if incoming > 0 {
+			text += fmt.Sprintf(" (%s for each incoming call)", format.Size(int64(rate*t.Length.Seconds()/incoming)))
+		}
 	}
-	return fmt.Sprintf("; %s, %s of the time", format.Count(int(gc.Count), "garbage collection", "garbage collections"), format.Percent(gc.Time.Seconds()/t.Length.Seconds()))
+	if gc := t.to.GC.Since(t.from.GC); gc != nil && t.Length > 0 {
+		text += fmt.Sprintf("; %s, %s of the time", format.Count(int(gc.Count), "garbage collection", "garbage collections"), format.Percent(gc.Time.Seconds()/t.Length.Seconds()))
+	}
+	return text
 }
 
-// A lockWatch samples which threads wait for locks that others have.
-type lockWatch struct {
+// An outsideWatch samples which threads wait for locks that others have, and reads what the program allocates.
+type outsideWatch struct {
 	samples *sampler.Sampler
 	recent  *hotspots.Window
 	all     *hotspots.Collection
+	sampler.Allocation
 }
 
 const (
-	// lockSampling is the period of the samples, which show what the holder of a lock does.
-	lockSampling = 20 * time.Millisecond
+	// outsideSampling is the period of the samples, which show what the holder of a lock does.
+	outsideSampling = 20 * time.Millisecond
 	// locksRecent is the shortest time of which waits are shown, and mostLocks how many lines of them.
 	locksRecent = time.Second
 	mostLocks   = 5
 )
 
-func watchLocks(ctx context.Context, pid int, interval time.Duration) (*lockWatch, error) {
-	samples, err := sampler.Start(ctx, pid, sampler.Options{Source: sampler.Kernel, Waiting: true, Period: lockSampling})
+func watchOutside(ctx context.Context, pid int, interval time.Duration) (*outsideWatch, error) {
+	samples, err := sampler.Start(ctx, pid, sampler.Options{Source: sampler.Kernel, Waiting: true, Period: outsideSampling})
 	if err != nil {
 		return nil, err
 	}
-	return &lockWatch{samples, hotspots.NewWindow(max(interval, locksRecent)), hotspots.NewCollection()}, nil
+	return &outsideWatch{samples: samples, recent: hotspots.NewWindow(max(interval, locksRecent)), all: hotspots.NewCollection()}, nil
 }
 
-func (w *lockWatch) poll() {
+func (w *outsideWatch) poll() {
 	batch, err := w.samples.Poll(context.Background()) // does not wait
 	if err != nil {
 		return // the end of the session says why
 	}
+	w.Allocation = batch.Allocation
 	waits := hotspots.Contended(hotspots.WithoutHooks(batch.Samples))
 	w.recent.Add(batch.At, waits, batch.Period, nil)
 	w.all.Add(batch.At, waits, batch.Period, nil)
 }
 
 // places returns where threads wait for locks: in the whole time, or lately.
-func (w *lockWatch) places(whole bool) []hotspots.Place {
+func (w *outsideWatch) places(whole bool) []hotspots.Place {
 	if whole {
 		return w.all.Table(time.Now()).Places()
 	}

@@ -91,6 +91,9 @@ func checkCalls(t *testing.T, p *monitoredProgram, isWarm, byCallers bool) {
 	if sums["web in"] != requests || sums["db out"] != statements || sums["web out"] < least || sums["web out"] > requests {
 		t.Errorf("calls are %v, and the program counted %d requests and %d statements", sums, requests, statements)
 	}
+	if final.Allocated == nil || *final.Allocated < 1 {
+		t.Errorf("allocation is %v, want some", final.Allocated)
+	}
 	checkCallRows(t, final, rounds, sums["web out"], byCallers)
 	prometheus, err := os.ReadFile(metrics)
 	if err != nil {

@@ -271,10 +271,10 @@ func (c *monitorCommand) run(ctx context.Context) (err error) {
 		meter := cost.Watch(r.session.JVM())
 		defer meter.Close()
 		r.table.collections = meter.Collections
-		if r.table.locks, err = watchLocks(ctx, r.pid, r.interval); err != nil {
-			r.remark("waits for locks are not shown: " + format.OneLine(err))
+		if r.table.outside, err = watchOutside(ctx, r.pid, r.interval); err != nil {
+			r.remark("allocation and waits for locks are not shown: " + format.OneLine(err))
 		} else {
-			defer func() { _ = r.table.locks.samples.Close(ctx) }() // it has changed nothing
+			defer func() { _ = r.table.outside.samples.Close(ctx) }() // it has changed nothing
 		}
 	}
 	r.table.begin(monitor.Start(r.session.Now()))
@@ -484,8 +484,8 @@ type liveTable struct {
 	rules *callRules // nil unless rows are those of sonde calls
 	// collections returns how many collections of garbage have ended, and how long they took; nil unless rows are those of sonde calls.
 	collections func() (n int64, took time.Duration, ok bool)
-	locks       *lockWatch // nil unless rows are those of sonde calls, and the kernel samples the JVM
-	patterns    []string   // each has a row, even if it matches no loaded method
+	outside     *outsideWatch // nil unless rows are those of sonde calls, and the kernel samples the JVM
+	patterns    []string      // each has a row, even if it matches no loaded method
 	patternsOf  func(row *results.Row) []string
 
 	methods     map[uint32]results.Row // by ID, as of the last table
@@ -508,10 +508,18 @@ type monitorTable struct {
 
 func (b *liveTable) begin(first *monitor.Reading) {
 	b.first, b.last = first, first
-	b.readCollections()
+	b.readHeap()
 }
 
-func (b *liveTable) readCollections() {
+// readHeap adds to the last reading what is read from outside.
+func (b *liveTable) readHeap() {
+	if b.outside != nil {
+		b.outside.poll()
+		b.last.Allocated, b.last.AllocatedAt = b.outside.Bytes, b.outside.At
+		if b.first.AllocatedAt.IsZero() { // there was no look yet
+			b.first.Allocated, b.first.AllocatedAt = b.last.Allocated, b.last.AllocatedAt
+		}
+	}
 	if b.collections == nil {
 		return
 	}
@@ -526,18 +534,15 @@ func (b *liveTable) read() error {
 		return err
 	}
 	b.last = reading
-	b.readCollections()
-	if b.locks != nil {
-		b.locks.poll()
-	}
+	b.readHeap()
 	return nil
 }
 
 // look returns what happened from a reading to the last one.
 func (b *liveTable) look(from *monitor.Reading) *monitorTable {
 	table := &monitorTable{from: from, to: b.last, elapsed: time.Duration(b.last.At - b.first.At), at: time.Now()}
-	if b.locks != nil {
-		table.locks = b.locks.places(from == b.first)
+	if b.outside != nil {
+		table.locks = b.outside.places(from == b.first)
 	}
 	b.group(table)
 	return table
@@ -898,7 +903,7 @@ func (b *liveTable) headline(table *monitorTable) string {
 	}
 	calls := format.AtLeast(table.Total.LowerBound, format.Count(int(table.Total.Calls), "call", "calls"))
 	if b.rules != nil {
-		return text + b.rules.summary(table) + collectionsText(table)
+		return text + b.rules.summary(table)
 	}
 	return text + fmt.Sprintf("%s, %s/s, %s, %s", calls, format.Rate(table.Total.Rate),
 		format.Count(table.Threads, "thread", "threads"), b.times())
@@ -925,6 +930,9 @@ func (b *liveTable) document(table *monitorTable) *document.Monitor {
 			s.Calls = append(s.Calls, document.StalledCall{Class: m.Class, Method: m.Name, Descriptor: m.Descriptor, Seconds: call.Age.Seconds()})
 		}
 		d.Stalls = append(d.Stalls, s)
+	}
+	if rate, isKnown := table.to.AllocationSince(table.from); isKnown {
+		d.Allocated = &rate
 	}
 	d.GC, d.Locks = table.to.GC.Since(table.from.GC), document.NewHotPlaces(table.locks)
 	if table.final {

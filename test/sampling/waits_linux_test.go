@@ -3,9 +3,11 @@ package sampling
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/sonde-jvm/sonde/internal/jvm/hotspot"
 	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
 	"github.com/sonde-jvm/sonde/internal/jvm/sampler"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
@@ -76,4 +78,32 @@ func lockText(lock *jfr.Lock) string {
 		return text
 	}
 	return text + " in Waits." + lock.Held.Frames[of].Method.Name
+}
+
+// TestAllocated compares what Sonde reads from a JVM's memory with what the JVM itself says.
+func TestAllocated(t *testing.T) {
+	classes := compile(t, "Allocates")
+	for _, jdk := range sampled(t) {
+		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
+			p := jvmtest.Start(t, jdk, jvmtest.Launch{Args: []string{"-cp", jvmtest.Visible(t, jdk, classes), "Allocates"}})
+			_, said, _ := strings.Cut(p.Stdout(), "allocated ")
+			var want uint64
+			if _, err := fmt.Sscan(said, &want); err != nil {
+				t.Fatal(err)
+			}
+			libraries, err := hotspot.OpenLibraries(p.PID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			walker, err := hotspot.NewWalker(hotspot.ProcessMemory{PID: p.PID}, libraries)
+			if err != nil {
+				t.Fatal(err)
+			}
+			threads := walker.Threads()
+			at := slices.IndexFunc(threads, func(one hotspot.Thread) bool { return one.Name == "allocator" })
+			if at < 0 || threads[at].Allocated != want {
+				t.Errorf("got %+v, want a thread that has allocated %d bytes", threads, want)
+			}
+		})
+	}
 }

@@ -55,6 +55,8 @@ type layout struct {
 	threadMonitorID                        *field // since 24
 	threadStackBase, threadStackSize       *field
 	threadLocks, locksTop, locksBase       *field // since 21
+	threadAllocated, threadBuffer          *field // bytes without those in the thread's buffer for new objects
+	bufferStart, bufferTop                 *field
 	monitorOwner, monitorObject            *field
 	klassPool, klassSuper                  *field
 	klassFields, klassFieldStream          *field // a table before 21, then a stream
@@ -124,6 +126,8 @@ func newLayout(memory space, t *tables) (*layout, error) {
 		threadPending: maybe("JavaThread::_current_pending_monitor", "Thread::_current_pending_monitor"), threadObject: need("JavaThread::_threadObj"),
 		threadMonitorID: maybe("JavaThread::_monitor_owner_id"), threadStackBase: maybe("JavaThread::_stack_base"), threadStackSize: maybe("JavaThread::_stack_size"),
 		threadLocks: maybe("JavaThread::_lock_stack"), locksTop: maybe("LockStack::_top"), locksBase: maybe("LockStack::_base[0]"),
+		threadAllocated: maybe("Thread::_allocated_bytes"), threadBuffer: maybe("Thread::_tlab"),
+		bufferStart: maybe("ThreadLocalAllocBuffer::_start"), bufferTop: maybe("ThreadLocalAllocBuffer::_top"),
 		monitorOwner: maybe("ObjectMonitor::_owner"), monitorObject: maybe("ObjectMonitor::_object"),
 		klassPool: need("InstanceKlass::_constants"), klassSuper: maybe("Klass::_super"), klassFields: maybe("InstanceKlass::_fields"), klassFieldStream: maybe("InstanceKlass::_fieldinfo_stream"),
 		sizeOfThread: size("JavaThread"),

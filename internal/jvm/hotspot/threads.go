@@ -11,15 +11,28 @@ import (
 
 // A Thread is a Java thread, as the JVM describes it.
 type Thread struct {
-	ID      int    // in the JVM's PID namespace
-	Name    string // "" if it cannot be read
-	JavaID  int64  // 0 if it cannot be read
+	ID     int    // in the JVM's PID namespace
+	Name   string // "" if it cannot be read
+	JavaID int64  // 0 if it cannot be read
+	// Allocated is how many bytes of objects it has allocated; 0 if the JVM does not publish that.
+	Allocated uint64
+
 	address uint64
 	object  uint64 // its object, or the handle of it
 	pending uint64 // the monitor that it waits to enter
 	claim   claim
 	anchor  anchor
 }
+
+// A ThreadKey distinguishes a thread from those that had its number before.
+type ThreadKey struct {
+	id      int
+	java    int64
+	address uint64
+}
+
+// Key returns what distinguishes the thread.
+func (t *Thread) Key() ThreadKey { return ThreadKey{t.ID, t.JavaID, t.address} }
 
 // IsContended reports whether the thread waits to enter a monitor.
 func (t *Thread) IsContended() bool { return t.pending != 0 }
@@ -84,6 +97,7 @@ func (w *Walker) thread(address uint64) (Thread, record) {
 	t := Thread{
 		ID: int(id), address: address, object: r.u(l.threadObject), pending: r.u(l.threadPending), claim: l.claim(r),
 	}
+	t.Allocated = l.allocated(r)
 	at := l.threadAnchor.offset
 	if at+24 <= uint64(len(r)) {
 		t.anchor.sp = r[at:].u(l.anchorSP)
@@ -92,6 +106,22 @@ func (w *Walker) thread(address uint64) (Thread, record) {
 	}
 	w.objects.describe(&t, t.object)
 	return t, r
+}
+
+// mostBuffered bounds what a thread has in its buffer for new objects.
+const mostBuffered = 1 << 30
+
+// allocated returns how many bytes a thread has allocated: those that it has counted, and those in its buffer.
+func (l *layout) allocated(r record) uint64 {
+	all := r.u(l.threadAllocated)
+	if l.threadAllocated == nil || l.threadBuffer == nil || l.threadBuffer.offset > uint64(len(r)) {
+		return all
+	}
+	buffer := r[l.threadBuffer.offset:]
+	if begin, top := buffer.u(l.bufferStart), buffer.u(l.bufferTop); begin != 0 && top > begin && top-begin < mostBuffered {
+		all += top - begin
+	}
+	return all
 }
 
 // Reread reads a thread again; false if it has ended.

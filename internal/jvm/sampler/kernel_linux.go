@@ -55,8 +55,11 @@ type kernelSamples struct {
 	cancel  context.CancelFunc
 	ended   chan struct{}
 
+	had map[hotspot.ThreadKey]uint64 // what each thread had allocated at the last look; nil before the first
+
 	lock    sync.Mutex
 	samples []jfr.Sample
+	total   Allocation
 	lost    int
 	failed  error
 	noted   map[string]bool
@@ -249,6 +252,7 @@ const recently = 100 * time.Millisecond
 // waits returns a sample of each Java thread that waits.
 func (k *kernelSamples) waits(now time.Time) (found []jfr.Sample) {
 	threads := k.threads.list(now)
+	k.addAllocated(threads, now)
 	held := map[int]*jfr.Stack{}
 	for _, t := range threads {
 		thread := k.threads.named(&t)
@@ -286,6 +290,28 @@ func (k *kernelSamples) waits(now time.Time) (found []jfr.Sample) {
 		found = append(found, sample)
 	}
 	return found
+}
+
+// addAllocated adds what threads have allocated since the last look.
+func (k *kernelSamples) addAllocated(threads []hotspot.Thread, now time.Time) {
+	has := make(map[hotspot.ThreadKey]uint64, len(threads))
+	var fresh uint64
+	for i := range threads {
+		t := &threads[i]
+		if k.threads.named(t).IsSondes() {
+			continue
+		}
+		before := k.had[t.Key()]
+		has[t.Key()] = max(before, t.Allocated) // a buffer may be replaced while it is read
+		fresh += has[t.Key()] - before
+	}
+	isFirst := k.had == nil
+	k.had = has
+	k.lock.Lock()
+	defer k.lock.Unlock()
+	if k.total.At = now; !isFirst {
+		k.total.Bytes += fresh
+	}
 }
 
 // lockOf returns what a thread waits for; nil if it is not known. Stacks of holders are read once for all that wait.
@@ -341,6 +367,7 @@ func (k *kernelSamples) poll(_ context.Context, b *Batch) error {
 	k.lock.Lock()
 	defer k.lock.Unlock()
 	b.Samples, k.samples = k.samples, nil
+	b.Allocation = k.total
 	b.Period = k.period
 	b.Lost, k.lost = k.lost, 0
 	note := func(text string) {

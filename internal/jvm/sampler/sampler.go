@@ -78,9 +78,18 @@ type Batch struct {
 	Times   map[int64]time.Duration // processor time of each thread since its start, by its number in the JVM's namespace
 	Ready   map[int64]time.Duration // likewise, how long it was ready to run and had no processor
 	Lost    int                     // samples that were taken and could not be kept
-	Calls   []jfr.Call              // of traced methods
-	Timings []jfr.Timing            // likewise
-	Notes   []string                // messages to the user, each reported once
+	// Allocation is what the program has allocated; known if the kernel samples, and waiting threads are included.
+	Allocation Allocation
+	Calls      []jfr.Call   // of traced methods
+	Timings    []jfr.Timing // likewise
+	Notes      []string     // messages to the user, each reported once
+}
+
+// An Allocation is how many bytes the program's threads have allocated from the first look at them until a later one. What
+// threads that have ended allocated after the last look is missing.
+type Allocation struct {
+	Bytes uint64
+	At    time.Time // of the look
 }
 
 // A Sampler samples one JVM. It is not safe for concurrent use.

@@ -140,6 +140,9 @@ type Reading struct {
 	Called  int                      // threads that have called a hooked method
 	Lost    uint64                   // calls that could not be counted
 	GC      *Collections             // so far; nil if unknown
+	// Allocated is how many bytes the program has allocated so far, and AllocatedAt when that was read; zero if unknown.
+	Allocated   uint64
+	AllocatedAt time.Time
 }
 
 // Collections are collections of garbage that have ended, and their time.
@@ -154,6 +157,15 @@ func (c *Collections) Since(earlier *Collections) *Collections {
 		return nil
 	}
 	return &Collections{c.Count - earlier.Count, c.Time - earlier.Time}
+}
+
+// AllocationSince returns how many bytes the program has allocated in each second since an earlier reading; false if that
+// is not known.
+func (r *Reading) AllocationSince(earlier *Reading) (perSecond float64, isKnown bool) {
+	if length := r.AllocatedAt.Sub(earlier.AllocatedAt); length > 0 && !earlier.AllocatedAt.IsZero() {
+		return float64(r.Allocated-earlier.Allocated) / length.Seconds(), true
+	}
+	return 0, false
 }
 
 // Start returns the reading before the first call.

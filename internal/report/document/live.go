@@ -263,7 +263,8 @@ type Monitor struct {
 	Rows    []MonitorRow `json:"rows"`
 	Stalls  []Stall      `json:"stalls,omitempty"` // the oldest; rows count all
 	// GC are the collections of garbage in the interval, in objects of sonde calls.
-	GC *monitor.Collections `json:"gc,omitempty"`
+	GC        *monitor.Collections `json:"gc,omitempty"`
+	Allocated *float64             `json:"allocatedPerSecond,omitempty"` // bytes, in the same objects
 	// Locks are where threads wait for locks that others have, in objects of sonde calls. Shares are of these waits.
 	Locks []HotPlace `json:"locks,omitempty"`
 
