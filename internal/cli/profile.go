@@ -84,7 +84,7 @@ func newProfile(s streams) *cobra.Command {
 	flags.Var(share(&c.Budget, profile.DefaultBudget), "budget", "with --timing auto: share of the program's processor time that measuring may cost")
 	flags.Var(oneIn(&c.Period, profile.DefaultPeriod), "sample", "with --timing sampled, which it implies: time one call in N, chosen at random")
 	formerPeriod(command, &c.Period)
-	flags.VarP(span(&c.Duration, 0, 0, 0), "duration", "d", "end after this time; 0 continues until Ctrl-C")
+	flags.VarP(span(&c.Duration, 0, 0, 0), "duration", "d", "end after this time with the same hooks, at most --settle later; 0 continues until Ctrl-C")
 	flags.Uint64Var(&c.Calls, "calls", 0, "end after `N` calls of the root")
 	flags.StringArrayVar(&c.Into, "into", nil, "pattern of methods to follow that are skipped by default, such as those of the JDK; may be repeated")
 	flags.StringArrayVar(&c.Skip, "skip", nil, "pattern of methods not to follow; may be repeated")
@@ -467,6 +467,9 @@ func standing(p profile.Progress) []string {
 		}
 		words = append(words, text)
 	}
+	if p.Wanted > 0 {
+		words = append(words, fmt.Sprintf("%s of %s with the same hooks", format.ShortDuration(p.Steadily), format.ShortDuration(p.Wanted)))
+	}
 	if p.Waited > 0 {
 		words = append(words, "waited "+format.Duration(p.Waited))
 	}
@@ -492,6 +495,9 @@ func profileFrame(pid int, p profile.Progress, tree *cct.Profile, roots string, 
 		head = string(p.Stage)
 	}
 	head += ", below " + format.Printable(roots)
+	if tree != nil {
+		p.RootCalls = tree.Merged.Roots().Calls // those that the rows count
+	}
 	frame := service.Frame{PID: pid, Lines: []string{head, strings.Join(standing(p), ", ")}}
 	if tree != nil && len(tree.Merged.Children) > 0 {
 		frame.Titles, frame.Rows = treeRows(tree, width, mostTreeRows)
@@ -501,11 +507,11 @@ func profileFrame(pid int, p profile.Progress, tree *cct.Profile, roots string, 
 
 // treeRows returns the longest nodes of a tree as a table.
 func treeRows(p *cct.Profile, width, most int) (titles string, shownRows []format.Row) {
-	shown, partly := text.Longest(p.Merged, most), p.Partly()
+	shown, partly, names := text.Longest(p.Merged, most), p.Partly(), cct.Names(p.Methods)
 	lines := text.TreeLines(p.Merged, false, func(n *cct.Node) bool { return shown[n] })
 	var rows [][]string
 	for _, l := range lines {
-		texts := nodeTexts(p, l.Node)
+		texts := append(nodeTexts(p, l.Node), names[l.Node.Method])
 		if _, is := partly[l.Node.Method]; is {
 			texts[len(texts)-1] += " [partly]" // its hook was on for a part of the time
 		}
@@ -526,22 +532,18 @@ func treeRows(p *cct.Profile, width, most int) (titles string, shownRows []forma
 }
 
 func nodeTexts(p *cct.Profile, n *cct.Node) []string {
-	total, share, self := "-", "", "-"
+	total, share, self, calls := "-", "", "-", "-"
 	if n.Total.Nanos > 0 {
-		total = format.Nanos(n.Total.Nanos)
+		total = text.About(n) + format.Nanos(n.Total.Nanos)
 		share = fmt.Sprintf("%.0f %%", 100*n.Total.Nanos/p.Merged.Total.Nanos)
 	}
 	if n.Known() {
-		self = format.Nanos(n.Self.Nanos)
+		self = text.AboutSelf(n) + format.Nanos(n.Self.Nanos)
 	}
-	calls := "-"
 	if n.Calls > 0 || !n.Sampled {
 		calls = format.Grouped(n.Calls)
 	}
-	if n.Sampled {
-		total = "~" + total
-	}
-	return []string{total, share, self, calls, format.Printable(p.Methods[n.Method].String())}
+	return []string{total, share, self, calls}
 }
 
 func (c *profileCommand) write(p *cct.Profile) error {

@@ -440,6 +440,9 @@ func (b *budget) explain(p *cct.Profile, v view) {
 	if b.governor.denied {
 		note("some callees have no hooks, because installing more would exceed the budget (--timing exact installs all)")
 	}
+	if b.governor.denied || waiting > 0 || len(b.tooCentral) > 0 || len(b.tooSmall) > 0 {
+		note("calls that go through methods without a hook are shown directly below the nearest caller with one")
+	}
 	if b.staysOnThread {
 		note("work that is handed to other threads is not followed, because the JDK's classes that hand it over are inlined into much of the running code and changing them would exceed the budget (raise --budget, or use --timing exact)")
 	}

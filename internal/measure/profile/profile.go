@@ -100,9 +100,12 @@ type Progress struct {
 	Mirrored  int           // classes that were read
 	RootCalls uint64
 	Settling  *overhead.Recovery // nil unless the program does not yet run as before
-	Timing    cct.Timing         // cct.Stacks if there are no hooks
-	cct.Cost                     // so far; Steady is negative where it is not known
-	Tree      func() (*cct.Profile, error)
+	// Steadily is how long the same hooks have been on; Wanted is how long figures are to cover, zero if that does not
+	// depend on hooks.
+	Steadily, Wanted time.Duration
+	Timing           cct.Timing // cct.Stacks if there are no hooks
+	cct.Cost                    // so far; Steady is negative where it is not known
+	Tree             func() (*cct.Profile, error)
 }
 
 // A run is one profile in the making.
@@ -519,6 +522,12 @@ func (r *run) report() {
 	} else if p.Stage == Running || p.Stage == Waiting {
 		if r.pace != nil && r.settler.recovery.By != "" && !r.settler.recovery.Settled {
 			p.Settling = &r.settler.recovery
+		}
+		if r.pace != nil && r.Duration > 0 {
+			p.Wanted = r.Duration
+			if r.window.threads != nil {
+				p.Steadily = time.Since(r.window.began)
+			}
 		}
 		if threads, err := r.session.Threads(); err == nil {
 			p.RootCalls, _ = r.rootCalls()

@@ -125,7 +125,7 @@ func (r *profileReport) tree() {
 	for _, l := range lines {
 		t.rows = append(t.rows, r.treeRow(l.Node, top.Total.Nanos))
 	}
-	t.dropIfAll("THREW", "0")
+	t.dropIfAll("THREW", "0", none)
 	t.dropIfAll("WAITS", "")
 	t.dropIfAll("CALLS", none)
 	t.dropIfAll("MEAN", none)
@@ -153,23 +153,16 @@ func fitBranches(branches string, room int) string {
 
 // treeRow returns the cells of a node. The name is added when its room is known.
 func (r *profileReport) treeRow(n *cct.Node, whole float64) []string {
-	total, wrong, share, self, mean, calls, threw := none, none, none, none, none, none, "0"
+	total, wrong, share, self, mean, calls, threw := none, none, none, none, none, none, none
 	if n.Total.Nanos > 0 || n.Known() {
-		about := ""
-		if isEstimate(n) {
-			about = "~"
-		}
-		total = about + format.Nanos(n.Total.Nanos)
+		total = About(n) + format.Nanos(n.Total.Nanos)
 		if n.Calls > 0 {
-			mean = about + format.Call(n.Mean().Nanos)
+			mean = About(n) + format.Call(n.Mean().Nanos)
 		}
 		wrong, share = errorText(n.Total), shareText(n.Total.Nanos, whole)
 	}
 	if n.Known() {
-		self = format.Nanos(n.Self.Nanos)
-		if n.Estimated() || n.Sampled || n.Split {
-			self = "~" + self
-		}
+		self = AboutSelf(n) + format.Nanos(n.Self.Nanos)
 	}
 	if n.Calls > 0 || !n.Sampled {
 		calls, threw = format.AtLeast(r.profile.Methods[n.Method].LowerBound, format.Grouped(n.Calls)), format.Grouped(n.Threw)
@@ -201,7 +194,19 @@ func hasNode(top *cct.Node, is func(*cct.Node) bool) bool {
 	return false
 }
 
-// isEstimate reports whether the time of a node or of any node below it is an estimate.
+// About marks the total time of a node if it, or that of a node below, is an estimate.
+func About(n *cct.Node) string { return mark(isEstimate(n)) }
+
+// AboutSelf marks the own time of a node if it is an estimate.
+func AboutSelf(n *cct.Node) string { return mark(n.Estimated() || n.Sampled || n.Split) }
+
+func mark(isEstimate bool) string {
+	if isEstimate {
+		return "~"
+	}
+	return ""
+}
+
 func isEstimate(n *cct.Node) bool {
 	return n.Estimated() || n.Sampled || slices.ContainsFunc(n.Children, func(c *cct.Node) bool { return !c.Sampled && isEstimate(c) })
 }
@@ -383,9 +388,9 @@ func (r *profileReport) flat() {
 		t.rows = append(t.rows, r.flatRow(row, top.Extent()))
 	}
 	for range off {
-		t.rows = append(t.rows, []string{none, none, none, none, none, offText, "0", none, ""})
+		t.rows = append(t.rows, []string{none, none, none, none, none, offText, none, none, ""})
 	}
-	t.dropIfAll("THREW", "0")
+	t.dropIfAll("THREW", "0", none)
 	before := t.narrow(r.width, 30, "CONTEXTS", "THREW", "TOTAL", "±", "SELF/CALL")
 	for i, row := range shown {
 		mark := ""
@@ -439,11 +444,11 @@ func (r *profileReport) flatRow(row cct.Row, whole float64) []string {
 	if row.Known || row.Total.Nanos > 0 {
 		total = format.Nanos(row.Total.Nanos)
 	}
-	calls := none
+	calls, threw := none, none
 	if row.Calls > 0 || !row.Sampled {
-		calls = format.AtLeast(r.profile.Methods[row.Method].LowerBound, format.Grouped(row.Calls))
+		calls, threw = format.AtLeast(r.profile.Methods[row.Method].LowerBound, format.Grouped(row.Calls)), format.Grouped(row.Threw)
 	}
-	return []string{self, wrong, share, mean, total, calls, format.Grouped(row.Threw), format.Grouped(row.Contexts), ""}
+	return []string{self, wrong, share, mean, total, calls, threw, format.Grouped(row.Contexts), ""}
 }
 
 // threads lists the threads with the most time.

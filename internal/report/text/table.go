@@ -94,10 +94,10 @@ func (t *table) narrow(width, room int, expendable ...string) int {
 	return format.SpaceBefore(t.columns, t.rows)
 }
 
-// dropIfAll removes a column in which every cell has the same given text.
-func (t *table) dropIfAll(title, text string) {
+// dropIfAll removes a column in which every cell has one of the given texts.
+func (t *table) dropIfAll(title string, texts ...string) {
 	at := slices.IndexFunc(t.columns, func(c format.Column) bool { return c.Title == title })
-	if !slices.ContainsFunc(t.rows, func(row []string) bool { return row[at] != text }) {
+	if !slices.ContainsFunc(t.rows, func(row []string) bool { return !slices.Contains(texts, row[at]) }) {
 		t.columns, t.rows = format.WithoutColumn(t.columns, t.rows, title)
 	}
 }

@@ -154,6 +154,7 @@ function drawLabel(pen, labels, x, y, room, ink) {
 		}
 	}
 	const last = labels[labels.length - 1];
-	const fitting = Math.floor((last.length * room) / pen.measureText(last).width) - 1;
+	let fitting = Math.floor((last.length * room) / pen.measureText(last).width);
+	while (fitting >= 2 && pen.measureText(last.slice(0, fitting) + "…").width > room) fitting--;
 	if (fitting >= 2) pen.fillText(last.slice(0, fitting) + "…", x, y);
 }

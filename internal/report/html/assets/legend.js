@@ -16,8 +16,7 @@ function legendOf(tree, methods, palette) {
 	const categories = categoryTimes(tree, methods).map(([category, time]) => {
 		const swatch = make("i", "");
 		swatch.style.background = categoryColour(category, palette.dark);
-		const item = make("span", "category", swatch, "category " + category, make("b", "", tree.extent > 0 ? share(time / tree.extent) : ""));
-		item.title = "with what they call";
+		const item = make("span", "category", swatch, `category ${category}, with what it calls`, make("b", "", tree.extent > 0 ? share(time / tree.extent) : ""));
 		return item;
 	});
 	if (times.size > items.length) items.push(make("span", "", `and ${plural(times.size - items.length, "package")} more`));
