@@ -388,6 +388,10 @@ func confirm(ctx context.Context, s streams, question string, usual bool) bool {
 	if usual {
 		choices = "[Y/n]"
 	}
+	if s.view != nil && s.view.unhush() {
+		defer s.view.hush()
+		dropKeys() // they do not answer a question that came later
+	}
 	_, _ = fmt.Fprintf(s.err, "%s %s ", question, choices)
 	answered := make(chan string, 1)
 	go func() {

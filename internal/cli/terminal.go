@@ -26,7 +26,11 @@ func newScreen(s streams) *screen {
 	if s.view == nil {
 		s.view = &view{}
 	}
-	return &screen{streams: s, silent: !s.isLive()}
+	silent := !s.isLive()
+	if !silent && s.look == nil {
+		s.view.hush()
+	}
+	return &screen{streams: s, silent: silent}
 }
 
 // isLive reports whether a person sees what a command draws.
@@ -157,6 +161,9 @@ type progressView struct {
 }
 
 func newBulletin(s streams, silent bool) *progressView {
+	if silent {
+		s.view = nil // a program that this command starts may read keys
+	}
 	b := &progressView{streams: s, screen: newScreen(s), fresh: make(chan struct{}, 1), ended: make(chan struct{})}
 	b.screen.silent = b.screen.silent || silent
 	go b.show(b.fresh)

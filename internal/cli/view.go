@@ -31,6 +31,7 @@ type view struct {
 	lock     sync.Mutex
 	screen   tcell.Screen // nil unless the alternate screen is shown
 	line     io.Writer    // has a line drawn in place; nil if there is none
+	hushed   bool         // the terminal does not echo keys
 	waiting  []message
 	newest   service.Frame
 	shown    service.Frame // the newest, unless paused
@@ -151,17 +152,36 @@ func (v *view) start() bool {
 		return false
 	}
 	v.wipe()
+	if v.hushed {
+		dropKeys() // nobody saw what they would change
+	}
 	v.screen = screen
 	v.pass(keyRedraw) // the size may have changed before
 	go v.run(screen)
 	return true
 }
 
+// hush keeps keys from changing what is drawn, until the view is left.
+func (v *view) hush() {
+	v.lock.Lock()
+	defer v.lock.Unlock()
+	v.hushed = setEcho(false) || v.hushed
+}
+
+// unhush makes the terminal echo keys as before, and reports whether it did not.
+func (v *view) unhush() (was bool) {
+	v.lock.Lock()
+	defer v.lock.Unlock()
+	was, v.hushed = v.hushed, false
+	return was && setEcho(true)
+}
+
 // leave restores the terminal, and writes the messages that wait.
 func (v *view) leave() {
 	v.lock.Lock()
-	defer v.lock.Unlock()
 	v.close()
+	v.lock.Unlock()
+	v.unhush()
 }
 
 func (v *view) close() {
@@ -183,10 +203,16 @@ func (v *view) wake() {
 }
 
 func (v *view) run(screen tcell.Screen) {
-	defer v.leave() // also if it panics
+	ended := false
+	defer func() {
+		if !ended { // it panics
+			v.leave()
+		}
+	}()
 	for event := screen.PollEvent(); event != nil; event = screen.PollEvent() {
 		v.handle(screen, event)
 	}
+	ended = true
 }
 
 func (v *view) handle(screen tcell.Screen, event tcell.Event) {
