@@ -3,7 +3,7 @@
 package cli
 
 import (
-	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -50,7 +50,7 @@ func runInTerminal(args []string) (code int, next []string) {
 	ctx, stop := untilSignal(view.leave)
 	defer stop()
 	code = run(ctx, args, streams{
-		in: os.Stdin, out: os.Stdout, err: os.Stderr, width: terminalWidth(os.Stderr), view: view, useService: os.Getenv(serviceVariable) != serviceOff,
+		in: os.Stdin, out: os.Stdout, err: messages{os.Stderr}, width: terminalWidth(os.Stderr), view: view, useService: os.Getenv(serviceVariable) != serviceOff,
 	})
 	view.leave()
 	if noService := "--" + noServiceFlag; view.next != nil && slices.Contains(args, noService) {
@@ -127,9 +127,10 @@ func (s streams) outWidth() int {
 }
 
 func (s streams) print(write func(out io.Writer)) error {
-	out := bufio.NewWriter(s.out) // keeps the first error until Flush
-	write(out)
-	return out.Flush()
+	var text bytes.Buffer
+	write(&text)
+	_, err := io.WriteString(s.out, format.WrapLines(text.String(), s.outWidth()))
+	return err
 }
 
 // writeResult writes a document with --json, and otherwise the text.

@@ -103,8 +103,18 @@ func moreLine(hidden int) []string {
 	return []string{fmt.Sprintf("and %s more", format.Grouped(hidden))}
 }
 
+// messages are written on lines that fit a terminal.
+type messages struct{ file *os.File }
+
+func (m messages) Fd() uintptr { return m.file.Fd() }
+
+func (m messages) Write(text []byte) (int, error) {
+	_, err := m.file.WriteString(format.WrapLines(string(text), terminalWidth(m.file)))
+	return len(text), err
+}
+
 // terminalWidth returns the columns of a terminal; 0 if f is none.
-func terminalWidth(f *os.File) int {
+func terminalWidth(f interface{ Fd() uintptr }) int {
 	if !term.IsTerminal(int(f.Fd())) {
 		return 0
 	}

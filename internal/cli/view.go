@@ -113,7 +113,7 @@ func (v *view) draw(out io.Writer, frame service.Frame) {
 
 func (v *view) drawLine(out io.Writer, text string) {
 	width := 80
-	if file, is := out.(*os.File); is {
+	if file, is := out.(interface{ Fd() uintptr }); is {
 		width = cmp.Or(terminalWidth(file), width)
 	}
 	v.line = out
@@ -413,7 +413,7 @@ var categoryColours = map[string]tcell.Color{
 func (v *view) render() {
 	defer v.screen.Show()
 	v.screen.Clear()
-	_, height := v.screen.Size()
+	width, height := v.screen.Size()
 	if v.mode == helping {
 		for y, line := range helpLines(v.shown) {
 			v.put(y, line, tcell.StyleDefault)
@@ -421,7 +421,7 @@ func (v *view) render() {
 		return
 	}
 	const least = 3 // rows: other lines are left out first
-	above, below := v.shown.Lines, v.below()
+	above, below := wrapped(v.shown.Lines, width), wrapped(v.below(), width)
 	if v.shown.Titles != "" {
 		above = slices.Concat(above, []string{"", v.shown.Titles})
 	}
@@ -455,6 +455,13 @@ func (v *view) render() {
 		next(line, tcell.StyleDefault)
 	}
 	v.put(height-1, v.keyLine(), tcell.StyleDefault.Bold(true))
+}
+
+func wrapped(lines []string, width int) (all []string) {
+	for _, line := range lines {
+		all = append(all, format.Wrap(line, width)...)
+	}
+	return all
 }
 
 // below returns the lines below the table: those of the frame, and the last message.

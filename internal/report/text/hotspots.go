@@ -371,9 +371,9 @@ func HotHead(r *hotspots.Result, width int) []string {
 	if r.Target.Command != "" {
 		what += " (" + r.Target.Command + ")"
 	}
-	lines := wrap(format.Printable(what)+": "+HotSamples(r), width)
+	lines := format.Wrap(format.Printable(what)+": "+HotSamples(r), width)
 	if code := HotCode(r.Table); code != "" {
-		lines = append(lines, wrap(code, width)...)
+		lines = append(lines, format.Wrap(code, width)...)
 	}
 	return lines
 }

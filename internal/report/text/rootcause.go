@@ -115,7 +115,7 @@ func (r *rootCauseReport) causes() {
 		if list := callers.Facts(s); len(list) > 0 {
 			facts = " (" + strings.Join(list, ", ") + ")"
 		}
-		r.say("#%d  %s  %s%s", i+1, rangedShare(s.Share), r.names[s.Method], facts)
+		r.say("#%d %s %s%s", i+1, rangedShare(s.Share), r.names[s.Method], facts)
 		for _, sentence := range r.causeOf(s) {
 			r.say("  %s", sentence)
 		}
