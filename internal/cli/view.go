@@ -225,6 +225,7 @@ func (v *view) handle(screen tcell.Screen, event tcell.Event) {
 	case *tcell.EventKey:
 		v.press(event)
 	case *tcell.EventResize:
+		v.awaited = true
 		v.pass(keyRedraw)
 		v.render()
 		screen.Sync() // other cells than those that have changed may be wrong
@@ -415,9 +416,12 @@ func (v *view) render() {
 	v.screen.Clear()
 	width, height := v.screen.Size()
 	if v.mode == helping {
-		for y, line := range helpLines(v.shown) {
+		lines := helpLines(v.shown)
+		end := len(lines) - 1
+		for y, line := range lines[:min(end, height-1)] {
 			v.put(y, line, tcell.StyleDefault)
 		}
+		v.put(min(end, height-1), lines[end], tcell.StyleDefault)
 		return
 	}
 	const least = 3 // rows: other lines are left out first
@@ -503,9 +507,9 @@ func (v *view) keyLine() string {
 	if len(v.rows) > v.page {
 		state = append(state, fmt.Sprintf("%d-%d of %d", v.top+1, min(len(v.rows), v.top+v.page), len(v.rows)))
 	}
-	keys := []string{"? help", "/ filter", "[q]uit", "[p]ause", v.shown.Keys}
+	keys := []string{"[q]uit", "? help", "/ filter", "[p]ause", v.shown.Keys}
 	if len(state) > 0 {
-		keys = slices.Insert(keys, 0, strings.Join(state, ", "))
+		keys = slices.Insert(keys, 2, strings.Join(state, ", "))
 	}
 	return strings.TrimSpace(strings.Join(keys, "  "))
 }

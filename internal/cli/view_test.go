@@ -244,6 +244,18 @@ func TestViewHelp(t *testing.T) {
 	}
 }
 
+func TestLowWindow(t *testing.T) {
+	s := simulate(t, 40, 6)
+	s.drawFrame(tableFrame())
+	if lines, _ := s.lines(); !strings.HasPrefix(lines[5], "[q]uit  ? help") {
+		t.Errorf("the keys are %q", lines[5])
+	}
+	s.typeKeys("?")
+	if lines, _ := s.lines(); lines[5] != "Any key ends this help." {
+		t.Errorf("the help ends with %q", lines[5])
+	}
+}
+
 // TestViewFollowsRows: the selected row stays selected when others come before it.
 func TestViewFollowsRows(t *testing.T) {
 	s := simulate(t, 80, 12)

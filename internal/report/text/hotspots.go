@@ -78,17 +78,19 @@ func (v HotView) places(t *hotspots.Table) []hotspots.Place {
 }
 
 var (
-	hotColumns       = format.Columns(">SELF", ">95 %", ">TOTAL", "KIND", ">LINE", "METHOD")
-	narrowHotColumns = format.Columns(">SELF", ">TOTAL", "METHOD")
-	threadColumns    = format.Columns(">SHARE", ">95 %", ">CPU", ">SAMPLES", "MOST OF IT IN", "THREAD")
-	wallColumns      = format.Columns(">THREADS", ">SHARE", "", "METHOD")
-	wallThreads      = format.Columns(">SHARE", ">CPU", "WAITS FOR", "MOST OF IT IN", "THREAD")
-	flameColumns     = format.Columns(">TOTAL", "", "METHOD")
+	hotColumns    = format.Columns(">SELF", ">95 %", ">TOTAL", "KIND", ">LINE", "METHOD")
+	threadColumns = format.Columns(">SHARE", ">95 %", ">CPU", ">SAMPLES", "MOST OF IT IN", "THREAD")
+	wallColumns   = format.Columns(">THREADS", ">SHARE", "", "METHOD")
+	wallThreads   = format.Columns(">SHARE", ">CPU", "WAITS FOR", "MOST OF IT IN", "THREAD")
+	flameColumns  = format.Columns(">TOTAL", "", "METHOD")
 )
 
+// hotExpendable are the columns of all these tables that a narrow terminal drops, in this order.
+var hotExpendable = []string{"95 %", "LINE", "SAMPLES", "KIND", "CPU", "MOST OF IT IN"}
+
 const (
-	// narrow is the width below which only the most important columns are shown.
-	narrow = 70
+	// methodRoom is what is left for the name of a method.
+	methodRoom = 40
 	// leastShown is the share below which a kind of thread is not worth a word.
 	leastShown = 0.0005
 	// longestTop bounds a column that is not the last.
@@ -107,7 +109,8 @@ func (v HotView) Rows(r *hotspots.Result, most, width int) (titles string, shown
 		if r.Wall {
 			columns, texts = wallThreads, wallThreadTexts
 		}
-		titles, shown = format.TableRows(columns, texts(rows, width), width, func(i int, row *format.Row) { row.Name = threadName(rows[i]) })
+		columns, cells := format.FitTable(columns, texts(rows, width), hotExpendable, width)
+		titles, shown = format.TableRows(columns, cells, width, func(i int, row *format.Row) { row.Name = threadName(rows[i]) })
 		return titles, shown, hidden
 	case r.Wall:
 		all := v.places(r.Table)
@@ -116,13 +119,7 @@ func (v HotView) Rows(r *hotspots.Result, most, width int) (titles string, shown
 		return titles, shown, hidden
 	}
 	rows, hidden := first(v.Methods(r.Table), most)
-	columns, texts := hotColumns, hotTexts(rows, r.Methods)
-	if width > 0 && width < narrow {
-		columns = narrowHotColumns
-		for i, row := range texts {
-			texts[i] = []string{row[0], row[2], row[5]}
-		}
-	}
+	columns, texts := format.FitTableTo(hotColumns, hotTexts(rows, r.Methods), hotExpendable, width, methodRoom)
 	titles, shown = format.TableRows(columns, texts, width, func(i int, row *format.Row) { row.Method = methodOf(rows[i].Label) })
 	return titles, shown, hidden
 }
