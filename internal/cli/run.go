@@ -199,8 +199,11 @@ func nearCommand(root *cobra.Command, args []string) string {
 	if _, _, err := root.Find(args); err == nil {
 		return ""
 	}
-	if near := root.SuggestionsFor(args[0]); len(near) > 0 {
-		return "; did you mean " + near[0] + "?"
+	for distance := range max(1, min(2, len(args[0])/2)) {
+		root.SuggestionsMinimumDistance = distance + 1
+		if near := root.SuggestionsFor(args[0]); len(near) > 0 {
+			return "; did you mean " + strings.Join(near, " or ") + "?"
+		}
 	}
 	return ""
 }
@@ -284,8 +287,7 @@ For files:
 	root.SetGlobalNormalizationFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		return pflag.NormalizedName(cmp.Or(formerFlags[name], name))
 	})
-	root.DisableSuggestions = true // they take lines: nearCommand has one
-	root.SuggestionsMinimumDistance = 2
+	root.DisableSuggestions = true     // they take lines: nearCommand has one
 	cobra.EnableCommandSorting = false // the most useful command of a group is the first
 	for _, g := range groups(s) {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title + ":"})
