@@ -11,11 +11,13 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/classfile/descriptor"
 	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/measure/hotspots"
 	"github.com/sonde-jvm/sonde/internal/report/format"
+	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 )
 
 // The orders of hot spots.
@@ -115,21 +117,27 @@ func (v HotView) Rows(r *hotspots.Result, most, width int) (titles string, shown
 	case r.Wall:
 		all := v.places(r.Table)
 		rows, hidden := first(all, most)
-		titles, shown = format.TableRows(wallColumns, placeTexts(rows, all), width, func(i int, row *format.Row) { row.Method = methodOf(rows[i].Label) })
+		names := namesOf(all, func(p hotspots.Place) cct.Method { return p.Label })
+		titles, shown = format.TableRows(wallColumns, placeTexts(rows, names), width, func(i int, row *format.Row) { row.Method = methodOf(rows[i].Label, names[rows[i].Label]) })
 		return titles, shown, hidden
 	}
 	rows, hidden := first(v.Methods(r.Table), most)
-	columns, texts := format.FitTableTo(hotColumns, hotTexts(rows, r.Methods), hotExpendable, width, methodRoom)
-	titles, shown = format.TableRows(columns, texts, width, func(i int, row *format.Row) { row.Method = methodOf(rows[i].Label) })
+	names := namesOf(r.Methods, func(m hotspots.Method) cct.Method { return m.Label })
+	columns, texts := format.FitTableTo(hotColumns, hotTexts(rows, names), hotExpendable, width, methodRoom)
+	titles, shown = format.TableRows(columns, texts, width, func(i int, row *format.Row) { row.Method = methodOf(rows[i].Label, names[rows[i].Label]) })
 	return titles, shown, hidden
 }
 
-// methodOf returns class and name of a method; "" for other code.
-func methodOf(m cct.Method) string {
+// methodOf returns a pattern for a method that is shown with a name; "" for other code.
+func methodOf(m cct.Method, shown string) string {
 	if m.Class == "" {
 		return ""
 	}
-	return format.Printable(m.String())
+	text := format.Printable(m.String())
+	if shown == text {
+		return text
+	} // it is overloaded
+	return cmp.Or(pattern.Of(classfile.MethodRef{Class: strings.ReplaceAll(m.Class, ".", "/"), Name: m.Name, Descriptor: m.Descriptor}, false), text)
 }
 
 // first returns the first rows, at most this many, and the number of the others; all if most is 0.
@@ -140,8 +148,7 @@ func first[T any](rows []T, most int) (shown []T, hidden int) {
 	return rows[:most], len(rows) - most
 }
 
-func hotTexts(rows, all []hotspots.Method) [][]string {
-	names := namesOf(all, func(m hotspots.Method) cct.Method { return m.Label })
+func hotTexts(rows []hotspots.Method, names map[cct.Method]string) [][]string {
 	texts := make([][]string, 0, len(rows))
 	for _, m := range rows {
 		self, interval, kind, line := "-", "", "", ""
@@ -193,8 +200,7 @@ func wallThreadTexts(rows []hotspots.Thread, width int) [][]string {
 	return texts
 }
 
-func placeTexts(rows, all []hotspots.Place) [][]string {
-	names := namesOf(all, func(p hotspots.Place) cct.Method { return p.Label })
+func placeTexts(rows []hotspots.Place, names map[cct.Method]string) [][]string {
 	texts := make([][]string, 0, len(rows))
 	for _, p := range rows {
 		texts = append(texts, []string{fmt.Sprintf("%.2f", p.Threads), partText(p.Part), hotspots.WaitText(p.Wait), names[p.Label] + lockText(p.Locks)})
@@ -315,7 +321,7 @@ func (v HotView) flame(r *hotspots.Result, most, width int) (titles string, show
 	}
 	titles, shown = format.TableRows(flameColumns, rows, 0, func(i int, row *format.Row) {
 		m := tree.Methods[tops[i].Node.Method]
-		row.Method, row.Depth, row.Category = methodOf(m), tops[i].Depth, m.Category
+		row.Method, row.Depth, row.Category = methodOf(m, names[tops[i].Node.Method]), tops[i].Depth, m.Category
 	})
 	return titles, shown, hidden
 }

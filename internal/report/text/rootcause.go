@@ -463,7 +463,7 @@ func RootCauseRows(c *rootcause.Climb, width, most int) (titles string, rows []f
 		t.setTree(i, one.branch, names[one.method], "", before, width)
 	}
 	return format.TableRows(t.columns, t.rows, 0, func(i int, row *format.Row) {
-		row.Method, row.Depth = methodOf(c.Methods[kept[i].method]), kept[i].depth
+		row.Method, row.Depth = methodOf(c.Methods[kept[i].method], names[kept[i].method]), kept[i].depth
 	})
 }
 
