@@ -105,10 +105,18 @@ func (v *view) draw(out io.Writer, frame service.Frame) {
 	}
 	v.newest = frame
 	if !v.paused || v.awaited {
+		if frame.Titles != "" && v.shown.Titles != "" && rowsOf(frame) != rowsOf(v.shown) {
+			v.filter = "" // it was for other rows
+		}
 		v.awaited, v.shown = false, frame
 		v.update()
 	}
 	v.wake()
+}
+
+// rowsOf returns the title of the column with the names, which no width removes.
+func rowsOf(frame service.Frame) string {
+	return frame.Titles[strings.LastIndex(frame.Titles, " ")+1:]
 }
 
 func (v *view) drawLine(out io.Writer, text string) {
@@ -451,6 +459,9 @@ func (v *view) render() {
 	}
 	for i, line := range above {
 		next(line, tcell.StyleDefault.Bold(i == len(above)-1 && v.shown.Titles != ""))
+	}
+	if len(shown) == 0 && v.filter != "" && v.shown.Titles != "" {
+		next(fmt.Sprintf("no row has %q in its name (/ changes the filter)", v.filter), tcell.StyleDefault)
 	}
 	for i, row := range shown {
 		next(row.Text, tcell.StyleDefault.Foreground(categoryColours[row.Category]).Reverse(v.top+i == v.selected))
