@@ -388,6 +388,10 @@ func confirm(ctx context.Context, s streams, question string, usual bool) bool {
 	if usual {
 		choices = "[Y/n]"
 	}
+	if s.view != nil && s.view.unhush() {
+		defer s.view.hush()
+		dropKeys() // they do not answer a question that came later
+	}
 	_, _ = fmt.Fprintf(s.err, "%s %s ", question, choices)
 	answered := make(chan string, 1)
 	go func() {
@@ -529,7 +533,7 @@ func (c *applyCommand) showApplied(ctx context.Context, running *appliedLook) er
 func writeHolder(out io.Writer, status *handover.Status, width int) {
 	_, _ = fmt.Fprintf(out, "%s (process %d), since %s: %s\n", format.Printable(status.Command), status.Sonde,
 		status.Since.Local().Format(time.DateTime), probesText(status.Probes))
-	format.WriteTable(out, applyColumns, runningTexts(status.Probes), width)
+	format.WriteTable(out, applyColumns, runningTexts(status.Probes), width, applyExpendable...)
 	writeRecords(out, status.Records, width)
 	for _, line := range status.Goals {
 		_, _ = fmt.Fprintln(out, format.Printable(line))

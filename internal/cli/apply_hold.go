@@ -310,7 +310,7 @@ func (r *applyRun) writeLook(look *applyLook) error {
 
 func (l *applyLook) write(out io.Writer, width int) {
 	writeDisturbed(out, l.Disturbed)
-	format.WriteTable(out, applyColumns, runningTexts(l.Probes), width)
+	format.WriteTable(out, applyColumns, runningTexts(l.Probes), width, applyExpendable...)
 	writeRecords(out, l.Records, width)
 	_, _ = fmt.Fprintf(out, "\n%s\n", l.headline())
 	writeLines(out, l.remarks())
@@ -515,12 +515,15 @@ func runningTexts(rows []handover.Running) [][]string {
 	return texts
 }
 
-var recordColumns = format.Columns(">COUNT", ">SUM", ">MEAN", ">P50", ">P99", ">MAX", "KIND", "PROBE", "RECORD")
+var (
+	recordColumns    = format.Columns(">COUNT", ">SUM", ">MEAN", ">P50", ">P99", ">MAX", "KIND", "PROBE", "RECORD")
+	recordExpendable = []string{"P50", "KIND", "P99", "MAX", "SUM", "PROBE"}
+)
 
 func writeRecords(out io.Writer, records []results.Recorded, width int) {
 	if len(records) > 0 {
 		_, _ = fmt.Fprintln(out)
-		format.WriteTable(out, recordColumns, recordTexts(records), width)
+		format.WriteTable(out, recordColumns, recordTexts(records), width, recordExpendable...)
 	}
 }
 
@@ -555,7 +558,8 @@ func recordLines(records []results.Recorded, width int) []string {
 	if len(records) == 0 {
 		return nil
 	}
-	return format.TableLines(recordColumns, recordTexts(records[:min(len(records), most)]), width)
+	columns, texts := format.FitTable(recordColumns, recordTexts(records[:min(len(records), most)]), recordExpendable, width)
+	return format.TableLines(columns, texts, width)
 }
 
 func (l *applyLook) frame(width int) service.Frame {

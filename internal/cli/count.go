@@ -433,7 +433,7 @@ func (r *countRun) writeText(out io.Writer, look *countLook, width int) {
 	writeDisturbed(out, r.disturbed())
 	rows, hidden := calledRows(look.rows, r.top)
 	if len(rows) > 0 {
-		format.WriteTable(out, countColumns, rowTexts(rows, overloadsOf(look.rows)), width)
+		format.WriteTable(out, countColumns, rowTexts(rows, overloadsOf(look.rows)), width, expendable...)
 		_, _ = fmt.Fprintln(out)
 	}
 	_, _ = fmt.Fprintln(out, r.headline(look))

@@ -435,11 +435,12 @@ var hotForms = map[rune]text.HotForm{'h': text.HotThreads, 'f': text.HotFlame}
 // A hotView says which rows of a table are shown, and how. Keys change it.
 type hotView struct {
 	sort, filter string
+	ofThreads    bool // the filter is for names of threads
 	shows        text.HotForm
 }
 
 func (c *hotCommand) newView() hotView {
-	v := hotView{filter: c.filter, sort: c.sort}
+	v := hotView{filter: c.filter, sort: c.sort, ofThreads: c.threads}
 	switch {
 	case c.threads:
 		v.shows = text.HotThreads
@@ -450,7 +451,11 @@ func (c *hotCommand) newView() hotView {
 }
 
 func (v *hotView) form() text.HotView {
-	return text.HotView{Form: v.shows, Sort: v.sort, Filter: v.filter}
+	form := text.HotView{Form: v.shows, Sort: v.sort}
+	if v.ofThreads == (v.shows == text.HotThreads) {
+		form.Filter = v.filter
+	}
+	return form
 }
 
 func (v *hotView) press(key rune) {
@@ -467,9 +472,19 @@ func (v *hotView) frame(r *hotspots.Result, top, width int) service.Frame {
 	if v.shows == text.HotFlame {
 		most = mostTreeRows
 	}
+	sort, keys := v.sort, "[s]elf [t]otal [n]ame "
+	switch {
+	case v.shows == text.HotFlame:
+		sort, keys = "", ""
+	case v.shows == text.HotThreads || r.Wall:
+		keys = "[s]hare [n]ame "
+		if sort != text.ByName {
+			sort = "share"
+		}
+	}
 	titles, rows, hidden := v.form().Rows(r, cmp.Or(top, most), width)
 	return service.Frame{
-		PID: r.Target.PID, Lines: text.HotHead(r, width), Titles: titles, Rows: rows, Foot: moreLine(hidden), Sort: v.sort,
-		Keys: "[s]elf [t]otal [n]ame t[h]reads [f]lame",
+		PID: r.Target.PID, Lines: text.HotHead(r, width), Titles: titles, Rows: rows, Foot: moreLine(hidden), Sort: sort,
+		Keys: keys + "t[h]reads [f]lame",
 	}
 }

@@ -69,9 +69,24 @@ func TestHotKeys(t *testing.T) {
 	if row := v.frame(table, 0, 80).Rows[1]; row.Method != "com.acme.Cart.add" || row.Depth != 1 || !strings.HasPrefix(row.Text, " 75 %  ███") {
 		t.Errorf("no flame graph: %+v", row)
 	}
+	if frame := v.frame(table, 0, 80); frame.Sort != "" || frame.Keys != "t[h]reads [f]lame" {
+		t.Errorf("a flame graph is by %q with keys %q", frame.Sort, frame.Keys)
+	}
 	press("f")
 	if v.shows != text.HotMethods {
 		t.Errorf("f f shows %d, want methods", v.shows)
+	}
+}
+
+// TestHotFilter: a filter for methods is none for threads.
+func TestHotFilter(t *testing.T) {
+	v := (&hotCommand{sort: text.BySelf, filter: "Cart"}).newView()
+	if rows := v.frame(hotTable(), 0, 80).Rows; len(rows) != 1 || rows[0].Method != "com.acme.Cart.add" {
+		t.Errorf("%+v", rows)
+	}
+	v.press('h')
+	if rows := v.frame(hotTable(), 0, 80).Rows; len(rows) != 2 {
+		t.Errorf("%+v", rows)
 	}
 }
 

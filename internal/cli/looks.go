@@ -59,10 +59,15 @@ func listLooks(ctx context.Context, s streams, asJSON bool) error {
 		_, err := fmt.Fprintln(s.err, "there are no looks")
 		return err
 	}
-	return s.print(func(out io.Writer) { format.WriteTable(out, looksColumns, lookTexts(list.Looks), s.outWidth()) })
+	return s.print(func(out io.Writer) {
+		format.WriteTable(out, looksColumns, lookTexts(list.Looks), s.outWidth(), looksExpendable...)
+	})
 }
 
-var looksColumns = format.Columns(">LOOK", ">PID", "STATE", ">AGE", ">CALLS/S", ">COST", "COMMAND")
+var (
+	looksColumns    = format.Columns(">LOOK", ">PID", "STATE", ">AGE", ">CALLS/S", ">COST", "COMMAND")
+	looksExpendable = []string{"CALLS/S", "COST", "AGE"}
+)
 
 func lookTexts(looks []service.Description) (rows [][]string) {
 	for _, l := range looks {
@@ -308,11 +313,11 @@ func hostStatus(ctx context.Context, s streams, asJSON bool) error {
 	}
 	return s.print(func(out io.Writer) {
 		if len(jvms) > 0 {
-			format.WriteTable(out, psColumns, jvmRows(jvms), s.outWidth())
+			format.WriteTable(out, psColumns, jvmRows(jvms), s.outWidth(), psExpendable...)
 		}
 		if len(looks) > 0 {
 			_, _ = fmt.Fprintln(out)
-			format.WriteTable(out, looksColumns, lookTexts(looks), s.outWidth())
+			format.WriteTable(out, looksColumns, lookTexts(looks), s.outWidth(), looksExpendable...)
 		}
 	})
 }

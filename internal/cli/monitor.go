@@ -409,7 +409,7 @@ func (b *liveTable) writeWhole(out io.Writer, whole *monitorTable, losses []stri
 		_, _ = fmt.Fprintln(out) // below the lines of intervals
 	}
 	writeDisturbed(out, b.disturbed)
-	format.WriteTable(out, b.columns(), b.texts(whole, rows), width)
+	format.WriteTable(out, b.columns(), b.texts(whole, rows), width, b.expendable()...)
 	if b.records != nil {
 		writeRecords(out, b.records(), width)
 	}
@@ -776,6 +776,13 @@ func (b *liveTable) columns() []format.Column {
 	return monitorColumns
 }
 
+func (b *liveTable) expendable() []string {
+	if b.rules != nil {
+		return callExpendable
+	}
+	return monitorExpendable
+}
+
 // texts returns the cells of rows, followed by the total if there are several.
 func (b *liveTable) texts(t *monitorTable, rows []monitor.Row) [][]string {
 	if b.rules != nil {
@@ -811,11 +818,7 @@ func (b *liveTable) texts(t *monitorTable, rows []monitor.Row) [][]string {
 
 func (b *liveTable) frame(table *monitorTable, width int) service.Frame {
 	shown, hidden := topOf(b.view.rows(table), cmp.Or(b.top, mostRows))
-	expendable := monitorExpendable
-	if b.rules != nil {
-		expendable = callExpendable
-	}
-	columns, texts := format.FitTable(b.columns(), b.texts(table, shown), expendable, width)
+	columns, texts := format.FitTable(b.columns(), b.texts(table, shown), b.expendable(), width)
 	frame := service.Frame{
 		PID: b.pid, Lines: []string{b.headline(table), b.costs(table)}, Sort: b.view.sort, Keys: "[c]alls [t]ime [e]rrors [m]ean p9[9] [r]unning [n]ame [g]roup",
 	}

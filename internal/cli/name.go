@@ -140,7 +140,7 @@ Next, for example (a number, a main class or a jar names the JVM):
   sonde hot %[1]s       where it spends its time; nothing in it changes
   sonde walk %[1]s      what causes the hot spots
   sonde doctor %[1]s    what to know before hooks go in
-  sonde --help         all commands
-`, example)
+  %-[2]*[3]s    all commands
+`, example, len("sonde doctor "+example), "sonde --help")
 	})
 }

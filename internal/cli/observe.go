@@ -240,7 +240,7 @@ func (c *observeCommand) writeTrial(w io.Writer, p *suggest.Proposal, t *suggest
 	for i := range rows {
 		rows[i].PerSecond = float64(rows[i].Calls) / t.Applied.Seconds()
 	}
-	format.WriteTable(w, applyColumns, runningTexts(rows), width)
+	format.WriteTable(w, applyColumns, runningTexts(rows), width, applyExpendable...)
 	_, _ = fmt.Fprintln(w)
 	writeLines(w, trialLines(p, t))
 }
@@ -282,9 +282,8 @@ func writeProposal(w io.Writer, p *suggest.Proposal, width int) {
 	} else {
 		columns, texts := observeColumns, observeTexts(p)
 		if width > 0 {
-			columns, texts = format.FitTable(columns, texts, observeExpendable, width)
 		}
-		format.WriteTable(w, columns, texts, width)
+		format.WriteTable(w, columns, texts, width, observeExpendable...)
 	}
 	_, _ = fmt.Fprintln(w)
 	writeLines(w, proposalLines(p))

@@ -315,8 +315,7 @@ func (r *arenaReport) writeTables(out io.Writer, top, width int) {
 			return
 		}
 		columns, cells := format.WithoutEmpty(columns, texts(rows))
-		columns, cells = format.FitTable(columns, cells, reportExpendable, width)
-		format.WriteTable(out, columns, cells, width)
+		format.WriteTable(out, columns, cells, width, reportExpendable...)
 		if hidden > 0 {
 			_, _ = fmt.Fprintf(out, "and %s (--top 0 shows all)\n", format.Count(hidden, "row more", "rows more"))
 		}

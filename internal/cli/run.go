@@ -3,7 +3,7 @@
 package cli
 
 import (
-	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -50,7 +50,7 @@ func runInTerminal(args []string) (code int, next []string) {
 	ctx, stop := untilSignal(view.leave)
 	defer stop()
 	code = run(ctx, args, streams{
-		in: os.Stdin, out: os.Stdout, err: os.Stderr, width: terminalWidth(os.Stderr), view: view, useService: os.Getenv(serviceVariable) != serviceOff,
+		in: os.Stdin, out: os.Stdout, err: messages{os.Stderr}, width: terminalWidth(os.Stderr), view: view, useService: os.Getenv(serviceVariable) != serviceOff,
 	})
 	view.leave()
 	if noService := "--" + noServiceFlag; view.next != nil && slices.Contains(args, noService) {
@@ -127,9 +127,10 @@ func (s streams) outWidth() int {
 }
 
 func (s streams) print(write func(out io.Writer)) error {
-	out := bufio.NewWriter(s.out) // keeps the first error until Flush
-	write(out)
-	return out.Flush()
+	var text bytes.Buffer
+	write(&text)
+	_, err := io.WriteString(s.out, format.WrapLines(text.String(), s.outWidth()))
+	return err
 }
 
 // writeResult writes a document with --json, and otherwise the text.
@@ -198,8 +199,11 @@ func nearCommand(root *cobra.Command, args []string) string {
 	if _, _, err := root.Find(args); err == nil {
 		return ""
 	}
-	if near := root.SuggestionsFor(args[0]); len(near) > 0 {
-		return "; did you mean " + near[0] + "?"
+	for distance := range max(1, min(2, len(args[0])/2)) {
+		root.SuggestionsMinimumDistance = distance + 1
+		if near := root.SuggestionsFor(args[0]); len(near) > 0 {
+			return "; did you mean " + strings.Join(near, " or ") + "?"
+		}
 	}
 	return ""
 }
@@ -283,8 +287,7 @@ For files:
 	root.SetGlobalNormalizationFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		return pflag.NormalizedName(cmp.Or(formerFlags[name], name))
 	})
-	root.DisableSuggestions = true // they take lines: nearCommand has one
-	root.SuggestionsMinimumDistance = 2
+	root.DisableSuggestions = true     // they take lines: nearCommand has one
 	cobra.EnableCommandSorting = false // the most useful command of a group is the first
 	for _, g := range groups(s) {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title + ":"})

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,6 +25,16 @@ func runHere(ctx context.Context, args ...string) (code int, out, err string) {
 	var stdout, stderr strings.Builder
 	code = run(ctx, args, streams{out: &stdout, err: &stderr})
 	return code, stdout.String(), stderr.String()
+}
+
+func TestNearCommands(t *testing.T) {
+	for wrong, want := range map[string]string{"foo": "", "cont": "count", "hott": "hot", "tarce": "trace", "moniter": "monitor"} {
+		var out strings.Builder
+		_ = run(t.Context(), []string{wrong}, streams{out: io.Discard, err: &out})
+		if _, near, _ := strings.Cut(out.String(), "did you mean "); strings.TrimSpace(strings.SplitN(near, "?", 2)[0]) != want {
+			t.Errorf("%s: %s", wrong, out.String())
+		}
+	}
 }
 
 func TestExitCodes(t *testing.T) {

@@ -73,7 +73,7 @@ func status(ctx context.Context, s streams, pid int, asJSON bool, top int) error
 		writeStatus(out, &d.Status, top, s.outWidth())
 		if len(d.Looks) > 0 {
 			_, _ = fmt.Fprintln(out)
-			format.WriteTable(out, looksColumns, lookTexts(d.Looks), s.outWidth())
+			format.WriteTable(out, looksColumns, lookTexts(d.Looks), s.outWidth(), looksExpendable...)
 		}
 	})
 	return withProblems(err, d.Problems)
@@ -143,7 +143,7 @@ func writeOccupant(out io.Writer, pid int, o *document.Occupant, top, width int)
 		return
 	}
 	_, _ = fmt.Fprintln(out)
-	format.WriteTable(out, countColumns, rowTexts(rows, overloadsOf(all)), width)
+	format.WriteTable(out, countColumns, rowTexts(rows, overloadsOf(all)), width, expendable...)
 	if hidden > 0 {
 		_, _ = fmt.Fprintf(out, "and %s (--top 0 shows all)\n", format.Count(hidden, "method more", "methods more"))
 	}
@@ -333,7 +333,7 @@ func writeJVMs(s streams, jvms []document.JVM, asJSON bool) error {
 	case len(jvms) == 0:
 		_, _ = fmt.Fprintln(s.err, "no JVM is running"+asFarAsSeen())
 	default:
-		format.WriteTable(out, psColumns, jvmRows(jvms), s.outWidth())
+		format.WriteTable(out, psColumns, jvmRows(jvms), s.outWidth(), psExpendable...)
 		writeReasons(out, jvms)
 	}
 	return out.Flush()
@@ -348,7 +348,10 @@ func asFarAsSeen() string {
 	return " that this user can see; root sees all"
 }
 
-var psColumns = format.Columns(">PID", "USER", "JDK", ">UPTIME", ">HEAP", "ATTACH", "AGENTS", "SONDE", "MAIN")
+var (
+	psColumns    = format.Columns(">PID", "USER", "JDK", ">UPTIME", ">HEAP", "ATTACH", "AGENTS", "SONDE", "MAIN")
+	psExpendable = []string{"HEAP", "AGENTS", "UPTIME", "USER", "ATTACH"}
+)
 
 func jvmRows(jvms []document.JVM) [][]string {
 	var rows [][]string

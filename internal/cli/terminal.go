@@ -26,7 +26,11 @@ func newScreen(s streams) *screen {
 	if s.view == nil {
 		s.view = &view{}
 	}
-	return &screen{streams: s, silent: !s.isLive()}
+	silent := !s.isLive()
+	if !silent && s.look == nil {
+		s.view.hush()
+	}
+	return &screen{streams: s, silent: silent}
 }
 
 // isLive reports whether a person sees what a command draws.
@@ -99,8 +103,18 @@ func moreLine(hidden int) []string {
 	return []string{fmt.Sprintf("and %s more", format.Grouped(hidden))}
 }
 
+// messages are written on lines that fit a terminal.
+type messages struct{ file *os.File }
+
+func (m messages) Fd() uintptr { return m.file.Fd() }
+
+func (m messages) Write(text []byte) (int, error) {
+	_, err := m.file.WriteString(format.WrapLines(string(text), terminalWidth(m.file)))
+	return len(text), err
+}
+
 // terminalWidth returns the columns of a terminal; 0 if f is none.
-func terminalWidth(f *os.File) int {
+func terminalWidth(f interface{ Fd() uintptr }) int {
 	if !term.IsTerminal(int(f.Fd())) {
 		return 0
 	}
@@ -157,6 +171,9 @@ type progressView struct {
 }
 
 func newBulletin(s streams, silent bool) *progressView {
+	if silent {
+		s.view = nil // a program that this command starts may read keys
+	}
 	b := &progressView{streams: s, screen: newScreen(s), fresh: make(chan struct{}, 1), ended: make(chan struct{})}
 	b.screen.silent = b.screen.silent || silent
 	go b.show(b.fresh)

@@ -10,14 +10,40 @@ import (
 
 // ownsTerminal reports whether this process may use its terminal: the kernel stops a background
 // job that does.
-func ownsTerminal() bool {
+func ownsTerminal() bool { return withTerminal(func(int) error { return nil }) }
+
+// withTerminal reports whether this process may use its terminal and use succeeds.
+func withTerminal(use func(fd int) error) bool {
 	terminal, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
 	if err != nil {
 		return false
 	}
 	defer func() { _ = terminal.Close() }()
-	group, err := unix.IoctlGetInt(int(terminal.Fd()), unix.TIOCGPGRP)
-	return err == nil && group == unix.Getpgrp()
+	fd := int(terminal.Fd())
+	group, err := unix.IoctlGetInt(fd, unix.TIOCGPGRP)
+	return err == nil && group == unix.Getpgrp() && use(fd) == nil
+}
+
+// setEcho decides whether the terminal shows the keys that are pressed, and reports whether that is a change.
+func setEcho(on bool) bool {
+	changed := false
+	return withTerminal(func(fd int) error {
+		state, err := unix.IoctlGetTermios(fd, unix.TCGETS)
+		if err != nil {
+			return err
+		}
+		before := state.Lflag
+		if state.Lflag &^= unix.ECHO; on {
+			state.Lflag |= unix.ECHO
+		}
+		changed = state.Lflag != before
+		return unix.IoctlSetTermios(fd, unix.TCSETS, state)
+	}) && changed
+}
+
+// dropKeys forgets keys that were pressed before.
+func dropKeys() {
+	_ = withTerminal(func(fd int) error { return unix.IoctlSetInt(fd, unix.TCFLSH, unix.TCIFLUSH) })
 }
 
 // ownSession makes a process survive the end of its terminal.

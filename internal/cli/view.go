@@ -31,6 +31,7 @@ type view struct {
 	lock     sync.Mutex
 	screen   tcell.Screen // nil unless the alternate screen is shown
 	line     io.Writer    // has a line drawn in place; nil if there is none
+	hushed   bool         // the terminal does not echo keys
 	waiting  []message
 	newest   service.Frame
 	shown    service.Frame // the newest, unless paused
@@ -104,15 +105,23 @@ func (v *view) draw(out io.Writer, frame service.Frame) {
 	}
 	v.newest = frame
 	if !v.paused || v.awaited {
+		if frame.Titles != "" && v.shown.Titles != "" && rowsOf(frame) != rowsOf(v.shown) {
+			v.filter = "" // it was for other rows
+		}
 		v.awaited, v.shown = false, frame
 		v.update()
 	}
 	v.wake()
 }
 
+// rowsOf returns the title of the column with the names, which no width removes.
+func rowsOf(frame service.Frame) string {
+	return frame.Titles[strings.LastIndex(frame.Titles, " ")+1:]
+}
+
 func (v *view) drawLine(out io.Writer, text string) {
 	width := 80
-	if file, is := out.(*os.File); is {
+	if file, is := out.(interface{ Fd() uintptr }); is {
 		width = cmp.Or(terminalWidth(file), width)
 	}
 	v.line = out
@@ -151,17 +160,36 @@ func (v *view) start() bool {
 		return false
 	}
 	v.wipe()
+	if v.hushed {
+		dropKeys() // nobody saw what they would change
+	}
 	v.screen = screen
 	v.pass(keyRedraw) // the size may have changed before
 	go v.run(screen)
 	return true
 }
 
+// hush keeps keys from changing what is drawn, until the view is left.
+func (v *view) hush() {
+	v.lock.Lock()
+	defer v.lock.Unlock()
+	v.hushed = setEcho(false) || v.hushed
+}
+
+// unhush makes the terminal echo keys as before, and reports whether it did not.
+func (v *view) unhush() (was bool) {
+	v.lock.Lock()
+	defer v.lock.Unlock()
+	was, v.hushed = v.hushed, false
+	return was && setEcho(true)
+}
+
 // leave restores the terminal, and writes the messages that wait.
 func (v *view) leave() {
 	v.lock.Lock()
-	defer v.lock.Unlock()
 	v.close()
+	v.lock.Unlock()
+	v.unhush()
 }
 
 func (v *view) close() {
@@ -183,10 +211,16 @@ func (v *view) wake() {
 }
 
 func (v *view) run(screen tcell.Screen) {
-	defer v.leave() // also if it panics
+	ended := false
+	defer func() {
+		if !ended { // it panics
+			v.leave()
+		}
+	}()
 	for event := screen.PollEvent(); event != nil; event = screen.PollEvent() {
 		v.handle(screen, event)
 	}
+	ended = true
 }
 
 func (v *view) handle(screen tcell.Screen, event tcell.Event) {
@@ -199,6 +233,7 @@ func (v *view) handle(screen tcell.Screen, event tcell.Event) {
 	case *tcell.EventKey:
 		v.press(event)
 	case *tcell.EventResize:
+		v.awaited = true
 		v.pass(keyRedraw)
 		v.render()
 		screen.Sync() // other cells than those that have changed may be wrong
@@ -387,15 +422,18 @@ var categoryColours = map[string]tcell.Color{
 func (v *view) render() {
 	defer v.screen.Show()
 	v.screen.Clear()
-	_, height := v.screen.Size()
+	width, height := v.screen.Size()
 	if v.mode == helping {
-		for y, line := range helpLines(v.shown) {
+		lines := helpLines(v.shown)
+		end := len(lines) - 1
+		for y, line := range lines[:min(end, height-1)] {
 			v.put(y, line, tcell.StyleDefault)
 		}
+		v.put(min(end, height-1), lines[end], tcell.StyleDefault)
 		return
 	}
 	const least = 3 // rows: other lines are left out first
-	above, below := v.shown.Lines, v.below()
+	above, below := wrapped(v.shown.Lines, width), wrapped(v.below(), width)
 	if v.shown.Titles != "" {
 		above = slices.Concat(above, []string{"", v.shown.Titles})
 	}
@@ -422,6 +460,9 @@ func (v *view) render() {
 	for i, line := range above {
 		next(line, tcell.StyleDefault.Bold(i == len(above)-1 && v.shown.Titles != ""))
 	}
+	if len(shown) == 0 && v.filter != "" && v.shown.Titles != "" {
+		next(fmt.Sprintf("no row has %q in its name (/ changes the filter)", v.filter), tcell.StyleDefault)
+	}
 	for i, row := range shown {
 		next(row.Text, tcell.StyleDefault.Foreground(categoryColours[row.Category]).Reverse(v.top+i == v.selected))
 	}
@@ -429,6 +470,13 @@ func (v *view) render() {
 		next(line, tcell.StyleDefault)
 	}
 	v.put(height-1, v.keyLine(), tcell.StyleDefault.Bold(true))
+}
+
+func wrapped(lines []string, width int) (all []string) {
+	for _, line := range lines {
+		all = append(all, format.Wrap(line, width)...)
+	}
+	return all
 }
 
 // below returns the lines below the table: those of the frame, and the last message.
@@ -470,9 +518,9 @@ func (v *view) keyLine() string {
 	if len(v.rows) > v.page {
 		state = append(state, fmt.Sprintf("%d-%d of %d", v.top+1, min(len(v.rows), v.top+v.page), len(v.rows)))
 	}
-	keys := []string{"? help", "/ filter", "[q]uit", "[p]ause", v.shown.Keys}
+	keys := []string{"[q]uit", "? help", "/ filter", "[p]ause", v.shown.Keys}
 	if len(state) > 0 {
-		keys = slices.Insert(keys, 0, strings.Join(state, ", "))
+		keys = slices.Insert(keys, 2, strings.Join(state, ", "))
 	}
 	return strings.TrimSpace(strings.Join(keys, "  "))
 }

@@ -162,6 +162,16 @@ func TestLiveViews(t *testing.T) {
 			t.Errorf("the next command is not shown:\n%s", all)
 		}
 	})
+	t.Run("keys before the view", func(t *testing.T) {
+		p := startPane(t, "count", pid, "OneClass.*")
+		p.awaitText("attached to")
+		p.press("x", "Down", "x")
+		p.awaitText("? help")
+		p.press("q")
+		if lines := p.awaitRestored(); len(having(lines, "x^[")) > 0 || len(having(lines, "xx")) > 0 {
+			t.Errorf("the terminal echoes keys:\n%s", strings.Join(lines, "\n"))
+		}
+	})
 	t.Run("second Ctrl-C", func(t *testing.T) {
 		p := startPane(t, "count", pid, "OneClass.*")
 		p.awaitText("? help")

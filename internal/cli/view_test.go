@@ -182,7 +182,7 @@ func TestViewKeys(t *testing.T) {
 		last   string // in the last line
 		passed string
 	}{
-		{"none", nil, "", "by calls, 1-6 of 40  ? help  / filter", ""},
+		{"none", nil, "", "[q]uit  ? help  by calls, 1-6 of 40  / filter", ""},
 		{"down", []string{"Down"}, "a.M0.run", "1-6 of 40", ""},
 		{"down and up", []string{"Down", "Down", "Down", "Up"}, "a.M1.run", "1-6 of 40", ""},
 		{"up at once", []string{"Up"}, "a.M0.run", "1-6 of 40", ""},
@@ -241,6 +241,34 @@ func TestViewHelp(t *testing.T) {
 		if strings.Contains(line, "…") {
 			t.Errorf("%q is cut", line)
 		}
+	}
+}
+
+func TestFilterOfOtherRows(t *testing.T) {
+	s := simulate(t, 80, 12)
+	s.drawFrame(tableFrame())
+	s.typeKeys("/none", "Enter")
+	const message = `no row has "none" in its name (/ changes the filter)`
+	if lines, _ := s.lines(); !slices.Contains(lines, message) {
+		t.Errorf("%q", lines)
+	}
+	threads := tableFrame()
+	threads.Titles = "SHARE  THREAD"
+	s.drawFrame(threads)
+	if lines, _ := s.lines(); !strings.Contains(lines[4], "a.M0.run") {
+		t.Errorf("the filter of methods applies to threads: %q", lines)
+	}
+}
+
+func TestLowWindow(t *testing.T) {
+	s := simulate(t, 40, 6)
+	s.drawFrame(tableFrame())
+	if lines, _ := s.lines(); !strings.HasPrefix(lines[5], "[q]uit  ? help") {
+		t.Errorf("the keys are %q", lines[5])
+	}
+	s.typeKeys("?")
+	if lines, _ := s.lines(); lines[5] != "Any key ends this help." {
+		t.Errorf("the help ends with %q", lines[5])
 	}
 }
 

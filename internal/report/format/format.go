@@ -4,10 +4,12 @@ package format
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Grouped returns a whole number with a comma between thousands.
@@ -149,6 +151,60 @@ func Cut(text string, width int) string {
 		return text
 	}
 	return string(runes[:max(0, width-1)]) + "…"
+}
+
+// Wrap breaks a text between words. Lines after the first are indented by two more columns.
+// A width of 0 is unlimited.
+func Wrap(text string, width int) []string {
+	if width == 0 || utf8.RuneCountInString(text) <= width {
+		return []string{text}
+	}
+	indent := strings.Repeat(" ", len(text)-len(strings.TrimLeft(text, " ")))
+	var lines []string
+	line := indent
+	for _, word := range words(text) {
+		begun := strings.TrimSpace(line) != ""
+		if begun && utf8.RuneCountInString(line+" "+word) > width {
+			lines = append(lines, line)
+			line, begun = indent+"  ", false
+		}
+		if begun {
+			line += " "
+		}
+		line += word
+	}
+	return append(lines, line)
+}
+
+// words splits a text, keeping a number and its unit together.
+func words(text string) []string {
+	var list []string
+	for _, word := range strings.Fields(text) {
+		unit := strings.TrimRight(word, ",;:)")
+		if len(list) > 0 && slices.Contains([]string{"%", "ns", "µs", "ms", "s"}, unit) {
+			list[len(list)-1] += " " + word
+		} else {
+			list = append(list, word)
+		}
+	}
+	return list
+}
+
+// WrapLines wraps the lines of a text that are too wide, unless they control the terminal.
+func WrapLines(text string, width int) string {
+	var out strings.Builder
+	for line := range strings.Lines(text) {
+		if content, isEnded := strings.CutSuffix(line, "\n"); !strings.ContainsAny(line, "\r\x1b") {
+			line = strings.Join(Wrap(content, width), "\n")
+			if isEnded {
+				line += "\n"
+			} else if strings.HasSuffix(content, " ") {
+				line = strings.TrimRight(line, " ") + " " // before an answer
+			}
+		}
+		out.WriteString(line)
+	}
+	return out.String()
 }
 
 // OneLine writes an error on one line, without characters that could control a terminal:

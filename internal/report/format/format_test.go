@@ -92,3 +92,20 @@ func TestTexts(t *testing.T) {
 		}
 	}
 }
+
+func TestWrapLines(t *testing.T) {
+	for _, test := range []struct {
+		width      int
+		text, want string
+	}{
+		{0, "coming out: unknown\n", "coming out: unknown\n"},
+		{16, "  1  aligned\ncoming out: 10.0 ms of CPU\n", "  1  aligned\ncoming out:\n  10.0 ms of CPU\n"},
+		{6, "go on? [Y/n] ", "go on?\n  [Y/n] "},
+		{6, "\x1b[1mcoloured text\x1b[0m\n", "\x1b[1mcoloured text\x1b[0m\n"},
+		{4, "\n", "\n"},
+	} {
+		if got := format.WrapLines(test.text, test.width); got != test.want {
+			t.Errorf("%q in %d columns: %q, want %q", test.text, test.width, got, test.want)
+		}
+	}
+}

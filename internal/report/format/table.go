@@ -25,8 +25,9 @@ func Columns(titles ...string) []Column {
 }
 
 // WriteTable writes a table. The last column is cut at its beginning to fit a terminal,
-// because the end of a class name says most; a width of 0 cuts nothing.
-func WriteTable(w io.Writer, columns []Column, rows [][]string, width int) {
+// because the end of a class name says most, after expendable columns; a width of 0 cuts nothing.
+func WriteTable(w io.Writer, columns []Column, rows [][]string, width int, expendable ...string) {
+	columns, rows = FitTable(columns, rows, expendable, width)
 	for _, line := range TableLines(columns, rows, width) {
 		_, _ = fmt.Fprintln(w, line)
 	}

@@ -11,11 +11,13 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/classfile/descriptor"
 	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/measure/hotspots"
 	"github.com/sonde-jvm/sonde/internal/report/format"
+	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 )
 
 // The orders of hot spots.
@@ -78,17 +80,19 @@ func (v HotView) places(t *hotspots.Table) []hotspots.Place {
 }
 
 var (
-	hotColumns       = format.Columns(">SELF", ">95 %", ">TOTAL", "KIND", ">LINE", "METHOD")
-	narrowHotColumns = format.Columns(">SELF", ">TOTAL", "METHOD")
-	threadColumns    = format.Columns(">SHARE", ">95 %", ">CPU", ">SAMPLES", "MOST OF IT IN", "THREAD")
-	wallColumns      = format.Columns(">THREADS", ">SHARE", "", "METHOD")
-	wallThreads      = format.Columns(">SHARE", ">CPU", "WAITS FOR", "MOST OF IT IN", "THREAD")
-	flameColumns     = format.Columns(">TOTAL", "", "METHOD")
+	hotColumns    = format.Columns(">SELF", ">95 %", ">TOTAL", "KIND", ">LINE", "METHOD")
+	threadColumns = format.Columns(">SHARE", ">95 %", ">CPU", ">SAMPLES", "MOST OF IT IN", "THREAD")
+	wallColumns   = format.Columns(">THREADS", ">SHARE", "", "METHOD")
+	wallThreads   = format.Columns(">SHARE", ">CPU", "WAITS FOR", "MOST OF IT IN", "THREAD")
+	flameColumns  = format.Columns(">TOTAL", "", "METHOD")
 )
 
+// hotExpendable are the columns of all these tables that a narrow terminal drops, in this order.
+var hotExpendable = []string{"95 %", "LINE", "SAMPLES", "KIND", "CPU", "MOST OF IT IN"}
+
 const (
-	// narrow is the width below which only the most important columns are shown.
-	narrow = 70
+	// methodRoom is what is left for the name of a method.
+	methodRoom = 40
 	// leastShown is the share below which a kind of thread is not worth a word.
 	leastShown = 0.0005
 	// longestTop bounds a column that is not the last.
@@ -107,32 +111,33 @@ func (v HotView) Rows(r *hotspots.Result, most, width int) (titles string, shown
 		if r.Wall {
 			columns, texts = wallThreads, wallThreadTexts
 		}
-		titles, shown = format.TableRows(columns, texts(rows, width), width, func(i int, row *format.Row) { row.Name = threadName(rows[i]) })
+		columns, cells := format.FitTable(columns, texts(rows, width), hotExpendable, width)
+		titles, shown = format.TableRows(columns, cells, width, func(i int, row *format.Row) { row.Name = threadName(rows[i]) })
 		return titles, shown, hidden
 	case r.Wall:
 		all := v.places(r.Table)
 		rows, hidden := first(all, most)
-		titles, shown = format.TableRows(wallColumns, placeTexts(rows, all), width, func(i int, row *format.Row) { row.Method = methodOf(rows[i].Label) })
+		names := namesOf(all, func(p hotspots.Place) cct.Method { return p.Label })
+		titles, shown = format.TableRows(wallColumns, placeTexts(rows, names), width, func(i int, row *format.Row) { row.Method = methodOf(rows[i].Label, names[rows[i].Label]) })
 		return titles, shown, hidden
 	}
 	rows, hidden := first(v.Methods(r.Table), most)
-	columns, texts := hotColumns, hotTexts(rows, r.Methods)
-	if width > 0 && width < narrow {
-		columns = narrowHotColumns
-		for i, row := range texts {
-			texts[i] = []string{row[0], row[2], row[5]}
-		}
-	}
-	titles, shown = format.TableRows(columns, texts, width, func(i int, row *format.Row) { row.Method = methodOf(rows[i].Label) })
+	names := namesOf(r.Methods, func(m hotspots.Method) cct.Method { return m.Label })
+	columns, texts := format.FitTableTo(hotColumns, hotTexts(rows, names), hotExpendable, width, methodRoom)
+	titles, shown = format.TableRows(columns, texts, width, func(i int, row *format.Row) { row.Method = methodOf(rows[i].Label, names[rows[i].Label]) })
 	return titles, shown, hidden
 }
 
-// methodOf returns class and name of a method; "" for other code.
-func methodOf(m cct.Method) string {
+// methodOf returns a pattern for a method that is shown with a name; "" for other code.
+func methodOf(m cct.Method, shown string) string {
 	if m.Class == "" {
 		return ""
 	}
-	return format.Printable(m.String())
+	text := format.Printable(m.String())
+	if shown == text {
+		return text
+	} // it is overloaded
+	return cmp.Or(pattern.Of(classfile.MethodRef{Class: strings.ReplaceAll(m.Class, ".", "/"), Name: m.Name, Descriptor: m.Descriptor}, false), text)
 }
 
 // first returns the first rows, at most this many, and the number of the others; all if most is 0.
@@ -143,8 +148,7 @@ func first[T any](rows []T, most int) (shown []T, hidden int) {
 	return rows[:most], len(rows) - most
 }
 
-func hotTexts(rows, all []hotspots.Method) [][]string {
-	names := namesOf(all, func(m hotspots.Method) cct.Method { return m.Label })
+func hotTexts(rows []hotspots.Method, names map[cct.Method]string) [][]string {
 	texts := make([][]string, 0, len(rows))
 	for _, m := range rows {
 		self, interval, kind, line := "-", "", "", ""
@@ -196,8 +200,7 @@ func wallThreadTexts(rows []hotspots.Thread, width int) [][]string {
 	return texts
 }
 
-func placeTexts(rows, all []hotspots.Place) [][]string {
-	names := namesOf(all, func(p hotspots.Place) cct.Method { return p.Label })
+func placeTexts(rows []hotspots.Place, names map[cct.Method]string) [][]string {
 	texts := make([][]string, 0, len(rows))
 	for _, p := range rows {
 		texts = append(texts, []string{fmt.Sprintf("%.2f", p.Threads), partText(p.Part), hotspots.WaitText(p.Wait), names[p.Label] + lockText(p.Locks)})
@@ -318,7 +321,7 @@ func (v HotView) flame(r *hotspots.Result, most, width int) (titles string, show
 	}
 	titles, shown = format.TableRows(flameColumns, rows, 0, func(i int, row *format.Row) {
 		m := tree.Methods[tops[i].Node.Method]
-		row.Method, row.Depth, row.Category = methodOf(m), tops[i].Depth, m.Category
+		row.Method, row.Depth, row.Category = methodOf(m, names[tops[i].Node.Method]), tops[i].Depth, m.Category
 	})
 	return titles, shown, hidden
 }
@@ -371,9 +374,9 @@ func HotHead(r *hotspots.Result, width int) []string {
 	if r.Target.Command != "" {
 		what += " (" + r.Target.Command + ")"
 	}
-	lines := wrap(format.Printable(what)+": "+HotSamples(r), width)
+	lines := format.Wrap(format.Printable(what)+": "+HotSamples(r), width)
 	if code := HotCode(r.Table); code != "" {
-		lines = append(lines, wrap(code, width)...)
+		lines = append(lines, format.Wrap(code, width)...)
 	}
 	return lines
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/report/reporttest"
 )
 
@@ -66,5 +67,15 @@ func TestBars(t *testing.T) {
 		if got := barText(test.from, test.part, 8); got != test.want {
 			t.Errorf("from %v, %v: %q, want %q", test.from, test.part, got, test.want)
 		}
+	}
+}
+
+func TestMethodOfOverload(t *testing.T) {
+	m := cct.Method{Class: "a.B", Name: "c", Descriptor: "(JLjava/lang/String;)I"}
+	if got := methodOf(m, "a.B.c"); got != "a.B.c" {
+		t.Errorf("alone: %s", got)
+	}
+	if got := methodOf(m, "a.B.c(long,String)"); got != "a.B.c(long,java.lang.String):int" {
+		t.Errorf("overloaded: %s", got)
 	}
 }

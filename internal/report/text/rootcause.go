@@ -115,7 +115,7 @@ func (r *rootCauseReport) causes() {
 		if list := callers.Facts(s); len(list) > 0 {
 			facts = " (" + strings.Join(list, ", ") + ")"
 		}
-		r.say("#%d  %s  %s%s", i+1, rangedShare(s.Share), r.names[s.Method], facts)
+		r.say("#%d %s %s%s", i+1, rangedShare(s.Share), r.names[s.Method], facts)
 		for _, sentence := range r.causeOf(s) {
 			r.say("  %s", sentence)
 		}
@@ -463,7 +463,7 @@ func RootCauseRows(c *rootcause.Climb, width, most int) (titles string, rows []f
 		t.setTree(i, one.branch, names[one.method], "", before, width)
 	}
 	return format.TableRows(t.columns, t.rows, 0, func(i int, row *format.Row) {
-		row.Method, row.Depth = methodOf(c.Methods[kept[i].method]), kept[i].depth
+		row.Method, row.Depth = methodOf(c.Methods[kept[i].method], names[kept[i].method]), kept[i].depth
 	})
 }
 

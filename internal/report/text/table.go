@@ -23,8 +23,8 @@ func (p *printer) line(format string, args ...any) {
 }
 
 // say writes a sentence on as many lines as it needs.
-func (p *printer) say(format string, args ...any) {
-	for _, line := range wrap(fmt.Sprintf(format, args...), p.width) {
+func (p *printer) say(sentence string, args ...any) {
+	for _, line := range format.Wrap(fmt.Sprintf(sentence, args...), p.width) {
 		p.line("%s", line)
 	}
 }
@@ -36,40 +36,6 @@ func (p *printer) table(t *table) {
 	for _, line := range t.lines() {
 		p.line("%s", line)
 	}
-}
-
-// wrap breaks a text between words. Lines after the first are indented by two more columns.
-// A width of 0 is unlimited.
-func wrap(text string, width int) []string {
-	indent := strings.Repeat(" ", len(text)-len(strings.TrimLeft(text, " ")))
-	var lines []string
-	line := indent
-	for _, word := range words(text) {
-		begun := strings.TrimSpace(line) != ""
-		if width > 0 && begun && utf8.RuneCountInString(line+" "+word) > width {
-			lines = append(lines, line)
-			line, begun = indent+"  ", false
-		}
-		if begun {
-			line += " "
-		}
-		line += word
-	}
-	return append(lines, line)
-}
-
-// words splits a text, keeping a number and its unit together.
-func words(text string) []string {
-	var list []string
-	for _, word := range strings.Fields(text) {
-		unit := strings.TrimRight(word, ",;:)")
-		if len(list) > 0 && slices.Contains([]string{"%", "ns", "µs", "ms", "s"}, unit) {
-			list[len(list)-1] += " " + word
-		} else {
-			list = append(list, word)
-		}
-	}
-	return list
 }
 
 // A table has rows of cells. All columns but the last are aligned.

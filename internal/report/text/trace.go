@@ -269,7 +269,7 @@ func ShortName(class, method string) string {
 
 // wrapCut breaks a text between words, and cuts words that are longer than a line.
 func wrapCut(text string, width int) []string {
-	lines := wrap(text, width)
+	lines := format.Wrap(text, width)
 	for i := range lines {
 		lines[i] = format.Cut(lines[i], width)
 	}
