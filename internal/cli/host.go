@@ -151,14 +151,17 @@ func readOwner(o *session.Owner) (d document.Occupant, err error) {
 	if o.Pack != "" {
 		d.Classes = document.NewAccount(&account)
 	}
-	elapsed := time.Since(o.Opened).Seconds()
 	var rows []results.Row
 	for _, m := range methods {
 		row := results.ParseRow(m.Name)
 		if totals := sum.Methods[m.ID]; totals != nil {
 			row.Totals = *totals
 		}
-		row.PerSecond = float64(row.Calls) / elapsed
+		since := o.Opened // the hooks of a pack do not say since when they are there
+		if !m.Hooked.IsZero() {
+			since = m.Hooked
+		}
+		row.PerSecond = float64(row.Calls) / time.Since(since).Seconds()
 		d.Calls += row.Calls
 		d.Untimed += row.Totals.Untimed
 		rows = append(rows, row)
