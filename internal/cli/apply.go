@@ -492,7 +492,16 @@ func (c *applyCommand) handFailure(err error) error {
 }
 
 func outcomeText(o *handover.Outcome) string {
-	return fmt.Sprintf("%s added, %s removed, %s switched", format.Count(o.Woven, "hook", "hooks"), format.Grouped(o.Removed), format.Grouped(o.Switched))
+	return fmt.Sprintf("%s added, %s removed, %s switched%s", format.Count(o.Woven, "hook", "hooks"), format.Grouped(o.Removed), format.Grouped(o.Switched), fromZero(o.Changes))
+}
+
+// fromZero says which probes begin at zero because of changes.
+func fromZero(changes []probeset.Change) string {
+	names := handover.Altered(changes)
+	if len(names) == 0 {
+		return ""
+	}
+	return "; changed, so counted from zero: " + strings.Join(names, ", ")
 }
 
 func (c *applyCommand) endApplied(ctx context.Context, running *appliedLook) error {

@@ -75,8 +75,8 @@ func (r *applyRun) enterSet(ctx context.Context, jvm *process.JVM) error {
 		Ended: func(e liveprobes.End) {
 			r.screen.say("probe %s has ended: %s", e.Probe, endingText(e.Why))
 		},
-		Changed: func(changes int) {
-			r.screen.say("another sonde apply has changed the probe set: %s", format.Count(changes, "change", "changes"))
+		Changed: func(changes []probeset.Change) {
+			r.screen.say("another sonde apply has changed the probe set: %s%s", format.Count(len(changes), "change", "changes"), fromZero(changes))
 			r.goals.isChanged.Store(true)
 		},
 	})

@@ -150,7 +150,7 @@ func TestCountEndsByItself(t *testing.T) {
 			if code != exitOK || !strings.Contains(out, "one call in 64 timed") || !strings.Contains(out, "not shown (--top)") || !strings.HasPrefix(strings.TrimSpace(out), "CALLS") {
 				t.Errorf("exit code %d: %s", code, out)
 			}
-			for _, want := range []string{"no loaded class matches none.Main.**; a class that loads later gets its hooks then; similar loaded classes: hammer.Main\n", "hammer.Main.absent matches loaded classes, but no method with code in them"} {
+			for _, want := range []string{"no loaded class matches none.Main.**; a class that loads later gets its hooks then; similar loaded classes: hammer.Main\n", "class hammer.Main has no method absent of its own\n"} {
 				if !strings.Contains(stderr, want) {
 					t.Errorf("no %q in %s", want, stderr)
 				}
@@ -178,6 +178,16 @@ func TestNothingMatches(t *testing.T) {
 		code, out, stderr := sonde(t, append(args, "--duration", "100ms")...)
 		if code != exitError || !strings.Contains(stderr, "sonde: no method that ") || strings.Count(stderr, "sonde: ") != 1 {
 			t.Errorf("sonde %q: exit code %d, want %d: %s%s", args, code, exitError, out, stderr)
+		}
+	}
+	const missing = "sonde: class calls.Plain has no method wrok of its own; similar: calls.Plain.work; nothing was changed in the JVM\n"
+	for _, args := range [][]string{
+		{"count", pid, "calls.Plain.wrok"}, {"monitor", pid, "calls.Plain.wrok"}, {"trace", pid, "calls.Plain.wrok"},
+		{"drill", pid, "calls.Plain.wrok", "--slower-than", "1ms"}, {"profile", pid, "--root", "calls.Plain.wrok", "--timing", "exact"},
+	} {
+		code, out, stderr := sonde(t, append(args, "--duration", "20s")...)
+		if code != exitError || out != "" || !strings.HasSuffix(stderr, missing) || strings.Contains(stderr, "waiting") || strings.Contains(stderr, "restored") {
+			t.Errorf("sonde %q: exit code %d: %s%s", args, code, out, stderr)
 		}
 	}
 	for _, command := range []string{"count", "monitor"} {

@@ -151,14 +151,17 @@ func readOwner(o *session.Owner) (d document.Occupant, err error) {
 	if o.Pack != "" {
 		d.Classes = document.NewAccount(&account)
 	}
-	elapsed := time.Since(o.Opened).Seconds()
 	var rows []results.Row
 	for _, m := range methods {
 		row := results.ParseRow(m.Name)
 		if totals := sum.Methods[m.ID]; totals != nil {
 			row.Totals = *totals
 		}
-		row.PerSecond = float64(row.Calls) / elapsed
+		since := o.Opened // the hooks of a pack do not say since when they are there
+		if !m.Hooked.IsZero() {
+			since = m.Hooked
+		}
+		row.PerSecond = float64(row.Calls) / time.Since(since).Seconds()
 		d.Calls += row.Calls
 		d.Untimed += row.Totals.Untimed
 		rows = append(rows, row)
@@ -177,19 +180,13 @@ func readOwner(o *session.Owner) (d document.Occupant, err error) {
 // Undo implements [service.Host].
 func (localHost) Undo(ctx context.Context, pid int) (document.Undone, error) {
 	d := document.Undone{PID: pid, Removed: []document.Removal{}}
-	err := undoIn(ctx, pid, &d)
-	if err != nil && !errors.Is(err, process.ErrNoProcess) { // a process that is gone may have left files
+	if err := undoIn(ctx, pid, &d); err != nil {
 		return d, err
 	}
-	files, sweeping := targetfs.Sweep(ctx, process.Local)
+	files, err := targetfs.Sweep(ctx, process.Local)
 	d.Files = files
-	if sweeping != nil {
-		sweeping = fmt.Errorf("removing leftover files: %w", sweeping)
-	}
-	for _, problem := range []error{err, sweeping} {
-		if problem != nil {
-			d.Problems = append(d.Problems, format.OneLine(problem))
-		}
+	if err != nil {
+		d.Problems = append(d.Problems, format.OneLine(fmt.Errorf("removing leftover files: %w", err)))
 	}
 	return d, nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 	"github.com/sonde-jvm/sonde/internal/report/document"
@@ -59,6 +60,32 @@ func TestHostCommandsByBothWays(t *testing.T) {
 		}
 	}
 	checkHeldByLooks(t, o, p)
+}
+
+// TestRatesBeginWithTheHook: status divides the calls of a look by its own time, not by that of the oldest look.
+func TestRatesBeginWithTheHook(t *testing.T) {
+	t.Parallel()
+	p := startLooked(t, jvmtest.OneJDK(t)[0])
+	o := newOwnService(t, "sonde", ownDirectory(t))
+	const wait = 5 * time.Second
+	for _, method := range []string{"looked.Looked$Book.*", "looked.Looked$Pay.charge"} {
+		if code, _, stderr := o.run(t, "count", p.pid, method, "--background", "--no-settle"); code != exitOK {
+			t.Fatal(stderr)
+		}
+		if strings.Contains(method, "Book") {
+			time.Sleep(wait)
+		}
+	}
+	p.work(5)
+	_, out, _ := o.run(t, "status", p.pid, "--json")
+	for _, occupant := range parse[service.Status](t, out).Occupants {
+		for _, m := range occupant.Methods {
+			if m.Method == "charge" && m.Calls > 0 && m.PerSecond > float64(m.Calls)/wait.Seconds() {
+				return
+			}
+		}
+	}
+	t.Errorf("no right rate of charge in %s", out)
 }
 
 // TestBackgroundIsReadyLate: a command that cannot enter the JVM fails, also with --background.

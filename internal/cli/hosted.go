@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"net/url"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -115,19 +117,46 @@ func propertyType(flag *pflag.Flag) string {
 	return "string"
 }
 
-// line returns the command line of a request, for people.
+// line returns the command line of a request, as people would type it, but without secrets.
 func (k *lookKind) line(r service.Request) string {
-	var words []string
-	_ = json.Unmarshal(r.Options[k.methods], &words)
-	if k.name == "profile" {
-		_ = json.Unmarshal(r.Options["root"], &words)
-	}
-	if k.name == "apply" {
-		var title string
-		_ = json.Unmarshal(r.Options[titleFlag], &title)
-		words = append(words, "-f", title)
+	words := []string{strconv.Itoa(r.PID)}
+	var methods []string
+	_ = json.Unmarshal(r.Options[k.methods], &methods)
+	words = append(words, methods...)
+	for _, name := range slices.Sorted(maps.Keys(r.Options)) {
+		switch name {
+		case k.methods, probesProperty, otlpSettingsFlag: // the last one can have tokens
+			continue
+		}
+		for _, text := range optionTexts(r.Options[name]) {
+			switch {
+			case name == titleFlag:
+				words = append(words, "-f", text)
+			case text == "true":
+				words = append(words, "--"+name)
+			case text == "false":
+				words = append(words, "--"+name+"=false")
+			default:
+				if address, err := url.Parse(text); err == nil && address.User != nil {
+					text = address.Redacted()
+				}
+				words = append(words, "--"+name, text)
+			}
+		}
 	}
 	return commandLine(k.name, words)
+}
+
+// optionTexts returns the values of an option as a command line has them.
+func optionTexts(value json.RawMessage) (texts []string) {
+	var text string
+	switch {
+	case json.Unmarshal(value, &texts) == nil:
+		return texts
+	case json.Unmarshal(value, &text) == nil:
+		return []string{text}
+	}
+	return []string{string(value)}
 }
 
 // args returns the command line of a request.
@@ -137,17 +166,8 @@ func (k *lookKind) args(r service.Request) []string {
 		if name == k.methods || name == probesProperty {
 			continue
 		}
-		var list []string
-		var text string
-		switch {
-		case json.Unmarshal(value, &list) == nil:
-			for _, one := range list {
-				args = append(args, "--"+name+"="+one)
-			}
-		case json.Unmarshal(value, &text) == nil:
+		for _, text := range optionTexts(value) {
 			args = append(args, "--"+name+"="+text)
-		default:
-			args = append(args, "--"+name+"="+string(value))
 		}
 	}
 	if k.name == "apply" {

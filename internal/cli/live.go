@@ -136,6 +136,9 @@ func (v *liveSession) enter(ctx context.Context, name string, flags arena.Flags,
 	if err := v.open(ctx, commandLine(name, v.target.patterns)); err != nil {
 		return err
 	}
+	if err := v.checkNamed(ctx); err != nil {
+		return v.abandon(ctx, err)
+	}
 	v.pace.Rest(ctx)
 	v.applied.options.Seen = liveprobes.SeenIn(v.pace.Stacks())
 	v.cost = overhead.NewMeter(v.session, flags, period)
@@ -161,6 +164,24 @@ func (v *liveSession) enter(ctx context.Context, name string, flags arena.Flags,
 	v.reportCost()
 	v.target.ready()
 	return nil
+}
+
+// checkNamed ends a command all of whose patterns name methods that loaded classes do not have.
+func (v *liveSession) checkNamed(ctx context.Context) error {
+	included := slices.DeleteFunc(slices.Clone(v.target.methods), (*pattern.Pattern).Excludes)
+	missing, err := v.session.Missing(ctx, included)
+	if err != nil || len(missing) < max(1, len(included)) {
+		return err
+	}
+	return missingError(missing)
+}
+
+func missingError(missing []session.Unmatched) error {
+	var texts []string
+	for _, one := range missing {
+		texts = append(texts, lostText(one, ""))
+	}
+	return fmt.Errorf("%s; nothing was changed in the JVM", strings.Join(texts, "; "))
 }
 
 // selectTypes decides whether a set is applied because patterns select methods by more than names.
@@ -762,13 +783,16 @@ func (v *liveSession) methodAdvice(p *pattern.Pattern) string {
 	return advice([]*pattern.Pattern{p})
 }
 
-// lostText is about a pattern that no loaded class matches.
+// lostText is about a pattern that matches nothing.
 func lostText(lost session.Unmatched, then string) string {
 	if slices.Contains(lost.Near, lost.Pattern) {
 		return fmt.Sprintf("%s is a class, not a method: %s.** matches all its methods", lost.Pattern, lost.Pattern)
 	}
 	text, similar := "no loaded class matches "+lost.Pattern+then, "; similar loaded classes: "
-	if lost.Lack != "" {
+	switch {
+	case lost.IsMissing:
+		text, similar = lost.Lack, "; similar: "
+	case lost.Lack != "":
 		text, similar = lost.Lack+then, "; similar: "
 	}
 	if len(lost.Near) > 0 {

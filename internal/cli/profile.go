@@ -265,10 +265,16 @@ func (c *profileCommand) measure(ctx context.Context, jvm *process.JVM) error {
 		}
 		c.ready()
 	}
+	running, giveUp := context.WithCancel(ctx)
+	defer giveUp()
+	view.giveUp = giveUp
 	result, err := withProgress(view.progressView, &c.cache, func(opened *cache.Cache) (*cct.Profile, error) {
 		c.Cache = opened
-		return profile.Run(ctx, c.Options)
+		return profile.Run(running, c.Options)
 	})
+	if view.missing != nil {
+		return errors.Join(view.missing, err)
+	}
 	if result == nil {
 		return interruption(ctx, err)
 	}
@@ -360,6 +366,8 @@ type profileView struct {
 	stage   profile.Stage
 	drawnAt time.Time
 	tree    *cct.Profile
+	missing error  // no root exists
+	giveUp  func() // ends the run then
 }
 
 const (
@@ -371,6 +379,13 @@ const (
 
 // unmatched says why there is no root yet. In a program that is starting there can be none.
 func (v *profileView) unmatched(lost []session.Unmatched) {
+	isWaitedFor := func(l session.Unmatched) bool { return !l.IsMissing }
+	if len(lost) == len(v.roots.Includes()) && !slices.ContainsFunc(lost, isWaitedFor) {
+		v.missing = missingError(lost)
+		v.giveUp()
+		return
+	}
+	v.say("waiting for classes to load%s", v.howToEnd())
 	if v.start {
 		return
 	}
@@ -419,8 +434,6 @@ func (v *profileView) sayStage(p profile.Progress) {
 		v.say("attached to %d in %s, reading its classes", v.PID, format.Duration(time.Since(v.began)))
 	case profile.Weaving:
 		v.sayAside("read %s, installing hooks", format.Count(p.Mirrored, "class", "classes"))
-	case profile.Waiting:
-		v.say("waiting for classes to load%s", v.howToEnd())
 	case profile.Running:
 		if p.Timing == cct.Stacks {
 			v.say("sampling the stacks of %d%s", v.PID, v.howToEnd())

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"regexp"
@@ -131,5 +132,13 @@ func TestSizeText(t *testing.T) {
 		if got := format.Size(size); got != want {
 			t.Errorf("%s: %s, want %s", strconv.FormatInt(size, 10), got, want)
 		}
+	}
+}
+
+// TestUndoChecksThePIDFirst: a wrong number must not remove files of other processes.
+func TestUndoChecksThePIDFirst(t *testing.T) {
+	done, err := localHost{}.Undo(t.Context(), 1<<30)
+	if !errors.Is(err, process.ErrNoProcess) || done.Files != nil {
+		t.Errorf("%+v, %v", done, err)
 	}
 }

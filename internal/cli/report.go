@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -137,6 +138,8 @@ func fileRemedy(err error, name string) error {
 		return err
 	case isPack(name):
 		return fmt.Errorf("%s is a pack, not its measurements: name the arena of the program that was started with it, or its process number", name)
+	case slices.Contains([]string{".json", ".html", ".jfr"}, strings.ToLower(filepath.Ext(name))):
+		return fmt.Errorf("%s is not an arena: sonde report reads the arenas of packs; sonde convert and sonde hot read results from files", name)
 	}
 	return fmt.Errorf("%w; name the file that was given with arena=, or /tmp/sonde-PID-….arena; an arena of another version can be read only by the Sonde that made the pack", err)
 }

@@ -166,12 +166,18 @@ func TestReportOfWhatCannotBeRead(t *testing.T) {
 	if err := os.WriteFile(short, whole[:len(whole)/2], 0o600); err != nil {
 		t.Fatal(err)
 	}
+	trace := filepath.Join(dir, "trace.json")
+	if err := os.WriteFile(trace, []byte(`{"format":"sonde-trace"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	other := madePack(t, func(c *pack.Content) {
 		c.Names = append(c.Names, pack.Name{ID: 80_000, Class: "a/B", Method: "c", Descriptor: "()V"})
 	})
 	for _, tt := range []struct{ args, want string }{
 		{filepath.Join(dir, "none"), "no such file"},
 		{text, "name the file that was given with arena="},
+		{filepath.Join(dir, "none.json"), "no such file"},
+		{trace, "trace.json is not an arena: sonde report reads the arenas of packs; sonde convert and sonde hot read results from files"},
 		{other, "is a pack, not its measurements"},
 		{dir, "name the file that was given with arena="},
 		{short, "or cut short: it has 524288 of 1048576 bytes"},

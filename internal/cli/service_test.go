@@ -70,3 +70,18 @@ func TestWrongOptions(t *testing.T) {
 		t.Errorf("a request without a fault: %v", err)
 	}
 }
+
+// TestLineOfALook: looks are listed with the command that starts them, without secrets.
+func TestLineOfALook(t *testing.T) {
+	for _, tt := range []struct{ kind, options, want string }{
+		{"hot", `{"wall":true,"duration":"5s"}`, "sonde hot 7 --duration 5s --wall"},
+		{"profile", `{"root":["shop.Shop.checkout"],"settle":false}`, "sonde profile 7 --root shop.Shop.checkout '--settle=false'"},
+		{"trace", `{"methods":["a.B.c"],"slower-than":"20ms","otlp":"http://me:secret@host/x","otlp-settings":"{\"token\":\"secret\"}"}`, "sonde trace 7 a.B.c --otlp http://me:xxxxx@host/x --slower-than 20ms"},
+		{"apply", `{"probes":"version: 1","title":"p.yaml"}`, "sonde apply 7 -f p.yaml"},
+		{"count", `{"methods":["a.**"],"top":3}`, "sonde count 7 'a.**' --top 3"},
+	} {
+		if got := kindOf(tt.kind).line(service.Request{PID: 7, Options: parse[map[string]json.RawMessage](t, tt.options)}); got != tt.want {
+			t.Errorf("got %s, want %s", got, tt.want)
+		}
+	}
+}

@@ -89,7 +89,7 @@ func checkTyped(t *testing.T, s *watchedShop) {
 	for pattern, want := range map[string]string{
 		"typed.Main$Plugin.plug":              "no loaded class matches typed.Main$Plugin.plug; a class that loads later gets its hooks then\n",
 		"java.sql.PreparedStatement.execute*": "no loaded class implements java.sql.PreparedStatement.execute*; a class that loads later gets its hooks then\n",
-		"typed.Main$Work.time":                "typed.Main$Work.time matches loaded classes, but no method with code in them; similar: typed.Main$Work.timed\n",
+		"typed.Main$Work.time":                "class typed.Main$Work has no method time of its own; similar: typed.Main$Work.timed; nothing was changed in the JVM\n",
 		"@acme.Timed":                         "no method or class that is loaded carries @acme.Timed; a class that loads later gets its hooks then; similar: typed.Main$Timed\n",
 		"** calls acme.Main$Target.hit":       "no method of a loaded class that matches ** calls acme.Main$Target.hit; a class that loads later gets its hooks then; similar: typed.Main$Target.hit\n",
 	} {

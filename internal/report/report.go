@@ -5,8 +5,10 @@ package report
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -171,7 +173,12 @@ var readers = formats[func([]byte) (File, error)]{{".json", readJSON}, {".html",
 // ReadFile reads a result: a profile or hot spots from JSON or from an HTML page, hot spots from
 // a flight recording, and as far as possible a profile from a pprof file. With wall, the waiting threads
 // of a recording are part of its result.
-func ReadFile(ctx context.Context, path string, wall bool) (f File, err error) {
+func ReadFile(ctx context.Context, path string, wall bool) (File, error) {
+	return readFile(ctx, path, wall, "this command reads those of sonde profile and sonde hot")
+}
+
+// readFile is ReadFile; wanted says which results are read, for a file with another one.
+func readFile(ctx context.Context, path string, wall bool, wanted string) (f File, err error) {
 	read, err := readers.of(path)
 	if err != nil {
 		return f, err
@@ -184,17 +191,32 @@ func ReadFile(ctx context.Context, path string, wall bool) (f File, err error) {
 	if err != nil {
 		return f, err
 	}
-	if f, err = read(data); err != nil {
-		return f, fmt.Errorf("%s: %w", path, err)
+	f, err = read(data)
+	switch other := new(otherResult); {
+	case errors.As(err, other):
+		err = fmt.Errorf("%s is %w; %s", path, err, wanted)
+	case err != nil:
+		err = fmt.Errorf("%s: %w", path, err)
 	}
-	return f, nil
+	return f, err
+}
+
+// An otherResult is the command that has written a result of another kind.
+type otherResult string
+
+func (o otherResult) Error() string { return "a result of sonde " + string(o) }
+
+// otherCommands are the commands of formats that are not named after them.
+var otherCommands = map[string]string{
+	"climb": "walk", "proposal": "observe", "applied": "apply", "handover": "apply", "goal": "apply", "class": "dump", "jvm": "ps", "host": "status", "undone": "undo", "attached": "attach", "look": "show",
 }
 
 // ReadProfile reads a profile from a file of any format that can hold one.
 func ReadProfile(path string) (*cct.Profile, error) {
-	f, err := ReadFile(context.Background(), path, false)
+	const wanted = "diff compares profiles: name a file of sonde profile"
+	f, err := readFile(context.Background(), path, false, wanted)
 	if err == nil && f.Profile == nil {
-		err = fmt.Errorf("%s contains hot spots, not a profile: name a file of sonde profile", path)
+		err = fmt.Errorf("%s contains hot spots, not a profile; %s", path, wanted)
 	}
 	return f.Profile, err
 }
@@ -206,7 +228,7 @@ func ReadHotSpots(ctx context.Context, path string, wall bool) (*hotspots.Result
 	default:
 		return ReadRecording(ctx, path, wall)
 	}
-	f, err := ReadFile(ctx, path, wall)
+	f, err := readFile(ctx, path, wall, "hot reads those of sonde hot, and flight recordings")
 	if err == nil && f.HotSpots == nil {
 		err = fmt.Errorf("%s contains a profile, not hot spots: sonde convert writes it in other formats", path)
 	}
@@ -229,14 +251,25 @@ func (f File) WriteFile(path string) error {
 	return HotSpots.WriteFile(path, f.HotSpots)
 }
 
+var errNoResult = errors.New("it has no result of Sonde: name a file that sonde profile or sonde hot has written with -o")
+
 func readJSON(data []byte) (f File, err error) {
 	var about struct {
 		Format string `json:"format"`
 	}
-	if json.Unmarshal(data, &about) == nil && about.Format == document.HotFormat {
+	if err := json.NewDecoder(bytes.NewReader(data)).Decode(&about); err != nil { // several documents can be in a file
+		return f, errNoResult
+	}
+	command, isSondes := strings.CutPrefix(about.Format, "sonde-")
+	switch command, _, _ = strings.Cut(command, "-"); {
+	case !isSondes:
+		return f, errNoResult
+	case about.Format == document.HotFormat:
 		f.HotSpots, err = document.ReadHot(bytes.NewReader(data))
-	} else {
+	case about.Format == document.ProfileFormat:
 		f.Profile, err = document.ReadProfile(bytes.NewReader(data))
+	default:
+		err = otherResult(cmp.Or(otherCommands[command], command))
 	}
 	return f, err
 }

@@ -193,6 +193,34 @@ func TestOtherFilesAreRefused(t *testing.T) {
 }
 
 // TestDeepTreesAreWritten uses the maximum depth of the arena.
+// TestOtherKindsAreNamed: a file with a result of another command is refused by its format, whatever else it has.
+func TestOtherKindsAreNamed(t *testing.T) {
+	ctx, dir := t.Context(), t.TempDir()
+	for text, want := range map[string]string{
+		`{"format":"sonde-trace","version":1,"methods":["a.B.c"]}`:       " is a result of sonde trace; ",
+		`{"format":"sonde-climb"}`:                                       " is a result of sonde walk; ",
+		"{\"format\":\"sonde-monitor\"}\n{\"format\":\"sonde-monitor\"}": " is a result of sonde monitor; ",
+		`{"a":1}`: ": it has no result of Sonde: name a file that sonde profile or sonde hot has written with -o",
+		"[1]":     ": it has no result of Sonde: ",
+	} {
+		path := filepath.Join(dir, "result.json")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, profile := ReadProfile(path)
+		_, hot := ReadHotSpots(ctx, path, false)
+		_, either := ReadFile(ctx, path, false)
+		for _, err := range []error{profile, hot, either} {
+			if err == nil || !strings.HasPrefix(err.Error(), path+want) || strings.Contains(err.Error(), "json: cannot") {
+				t.Errorf("%s: %v, want %s%s", text, err, path, want)
+			}
+		}
+		if strings.Contains(want, "result of sonde") && !strings.Contains(profile.Error(), "; diff compares profiles") {
+			t.Errorf("%v", profile)
+		}
+	}
+}
+
 func TestDeepTreesAreWritten(t *testing.T) {
 	var n *cct.Node
 	for range 4096 {

@@ -3,6 +3,7 @@ package session
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -140,20 +141,51 @@ func (s *Session) previewClass(ctx context.Context, loader *PreviewLoader, c *lo
 	}
 }
 
-// An Unmatched is a pattern that matches no loaded class.
+// An Unmatched is a pattern that matches no loaded class, or no method of the class that it names.
 type Unmatched struct {
-	Pattern string
-	Lack    string   // what no loaded class has, if the pattern selects methods by more than names
-	Near    []string // a few loaded classes, or other names, that are similar, with dots
+	Pattern   string
+	Lack      string   // what no loaded class has, if the pattern selects methods by more than names; or which method the class lacks
+	Near      []string // a few loaded classes, or other names, that are similar, with dots
+	IsMissing bool     // the class that the pattern names is loaded, and has no such method
 }
 
-// Unmatched returns the patterns that match no class that is loaded now.
-func (s *Session) Unmatched(ctx context.Context, patterns []*pattern.Pattern) ([]Unmatched, error) {
-	classes, err := s.peer.List(ctx)
+// Unmatched returns the patterns that match no class that is loaded now, and those that are Missing.
+func (l *Look) Unmatched(ctx context.Context, patterns []*pattern.Pattern) ([]Unmatched, error) {
+	classes, err := l.peer.List(ctx)
 	if err != nil {
-		return nil, s.explain(err)
+		return nil, l.explain(err)
 	}
-	return unmatched(patterns, classes), nil
+	missing, err := l.Missing(ctx, patterns)
+	return append(unmatched(patterns, classes), missing...), err
+}
+
+// Missing returns the patterns that name, without wildcards, a loaded class and a method that it does not have.
+func (l *Look) Missing(ctx context.Context, patterns []*pattern.Pattern) (missing []Unmatched, err error) {
+	if !slices.ContainsFunc(patterns, func(p *pattern.Pattern) bool { return len(p.Named()) > 0 }) {
+		return nil, nil
+	}
+	err = l.learnNamed(ctx, patterns, func(u *universe.Universe) {
+		for _, p := range patterns {
+			if lack := lackOf(u, p.Named()); lack != "" {
+				missing = append(missing, Unmatched{Pattern: p.String(), Lack: lack, Near: p.Similar(), IsMissing: true})
+			}
+		}
+	})
+	return missing, err
+}
+
+// lackOf says which method a loaded class does not have; "" if one of some methods exists, or if that is not known.
+func lackOf(u *universe.Universe, methods []classfile.MethodRef) (lack string) {
+	for _, m := range methods {
+		for _, c := range u.Named(m.Class) {
+			file := u.Open(c)
+			if file == nil || hasMethod(file, m.Name) {
+				return ""
+			}
+			lack = fmt.Sprintf("class %s has no method %s of its own", strings.ReplaceAll(m.Class, "/", "."), m.Name)
+		}
+	}
+	return lack
 }
 
 func unmatched(patterns []*pattern.Pattern, classes []control.Class) (lost []Unmatched) {
@@ -185,6 +217,13 @@ func unmatched(patterns []*pattern.Pattern, classes []control.Class) (lost []Unm
 	return lost
 }
 
+func hasMethod(class *classfile.Class, name string) bool {
+	return slices.ContainsFunc(class.Methods, func(m classfile.Member) bool {
+		found, err := class.Pool.Utf8(m.Name)
+		return err == nil && string(found) == name
+	})
+}
+
 // SelectsByType reports whether patterns of a set select methods by more than names, or may do so when
 // classes have loaded that they name. It reads the classes that the set names.
 func (l *Look) SelectsByType(ctx context.Context, set *pattern.Set) (bool, error) {
@@ -195,20 +234,30 @@ func (l *Look) SelectsByType(ctx context.Context, set *pattern.Set) (bool, error
 	case !slices.ContainsFunc(patterns, (*pattern.Pattern).MayNeedTypes):
 		return false, nil
 	}
+	isByType := false
+	err := l.learnNamed(ctx, patterns, func(u *universe.Universe) {
+		// The class of a method may be an interface that has not loaded.
+		isByType = slices.ContainsFunc(patterns, func(p *pattern.Pattern) bool { return !p.IsByName() || p.MayNeedTypes() && !p.IsKnown(u) })
+	})
+	return isByType, err
+}
+
+// learnNamed reads the classes that patterns name without wildcards, shows them to the patterns, and passes them on.
+func (l *Look) learnNamed(ctx context.Context, patterns []*pattern.Pattern, use func(*universe.Universe)) error {
 	isNamed := func(class string) bool {
 		return slices.ContainsFunc(patterns, func(p *pattern.Pattern) bool { return p.MayNeedTypes() && p.MatchClass(class) })
 	}
 	if _, err := l.prefetch(ctx, isNamed, isNamed); err != nil {
-		return false, err
+		return err
 	}
 	known, err := l.Known(ctx)
 	if err != nil {
-		return false, err
+		return err
 	}
 	library := jimage.OfJVM(l.JVM())
 	defer func() { _ = library.Close() }()
 	u := universe.Of(library, slices.DeleteFunc(known, func(c LoadedClass) bool { return !isNamed(c.Name) }))
 	pattern.LearnAll(u, patterns)
-	// The class of a method may be an interface that has not loaded.
-	return slices.ContainsFunc(patterns, func(p *pattern.Pattern) bool { return !p.IsByName() || p.MayNeedTypes() && !p.IsKnown(u) }), nil
+	use(u)
+	return nil
 }

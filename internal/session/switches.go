@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
@@ -152,6 +153,9 @@ func (s *Session) describe() {
 	s.state.lock.Unlock()
 	if len(fresh) == 0 {
 		return
+	}
+	for i := range fresh {
+		fresh[i].Hooked = time.Now()
 	}
 	s.grower.provide(int64(len(fresh)) * roomPerMethod)
 	if err := s.Arena.Describe(fresh); err != nil {

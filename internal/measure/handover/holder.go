@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -33,6 +34,9 @@ type Holder struct {
 
 	state sync.Mutex
 	ended map[string]liveprobes.End // by probe, under state
+	// Probes that have changed begin at zero: when they did, and what their rows had then.
+	altered map[string]time.Time
+	base    map[uint32]*arena.Totals
 }
 
 // HolderOptions are the callbacks of a holder, all of which are required. They may be
@@ -42,14 +46,14 @@ type HolderOptions struct {
 
 	Notice  func(text string)                                // something the user should read
 	Ended   func(liveprobes.End)                             // a probe has ended
-	Changed func(changes int)                                // another command has changed the set
+	Changed func(changes []probeset.Change)                  // another command has changed the set
 	Explain func(err error) error                            // words an error of applying a set
 	Notes   func(report *liveprobes.Report) (notes []string) // for a command whose set was applied
 }
 
 // Hold applies a set to the JVM of a session. Probes that end by time or calls begin with Begin.
 func Hold(ctx context.Context, s *session.Look, set *probeset.Set, o HolderOptions) (*Holder, *liveprobes.Report, error) {
-	h := &Holder{options: o, ended: make(map[string]liveprobes.End)}
+	h := &Holder{options: o, ended: make(map[string]liveprobes.End), altered: make(map[string]time.Time), base: make(map[uint32]*arena.Totals)}
 	h.Probes = liveprobes.New(s, liveprobes.Options{Flags: arena.Spreads, Held: true, Notice: o.Notice, Ended: h.probeEnded})
 	report, err := h.Probes.Apply(ctx, set)
 	h.Began = time.Now()
@@ -103,11 +107,55 @@ func (h *Holder) Apply(ctx context.Context, set *probeset.Set, dryRun bool) (*Ou
 		delete(h.ended, p.Name)
 	}
 	h.state.Unlock()
-	h.options.Changed(len(changes))
+	h.beginAgain(Altered(changes))
+	h.options.Changed(changes)
 	return &Outcome{
 		Changes: report.Changes, Woven: report.Woven, Removed: report.Removed, Switched: report.Switched,
 		Notes: append(h.options.Notes(report), report.Warnings...),
 	}, nil
+}
+
+// Altered returns the names of the probes that changes alter.
+func Altered(changes []probeset.Change) (names []string) {
+	for _, c := range changes {
+		if c.Kind == probeset.OfProbe && c.Action == probeset.Alter {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+// beginAgain makes probes begin at zero, because what they counted before was something else.
+func (h *Holder) beginAgain(names []string) {
+	found, err := h.Probes.Results()
+	if err != nil {
+		return // the end reports it
+	}
+	h.state.Lock()
+	defer h.state.Unlock()
+	for _, name := range names {
+		h.altered[name] = time.Now()
+	}
+	for i := range found.Rows {
+		if row := &found.Rows[i]; slices.Contains(names, row.Probe) {
+			h.base[row.ID] = &row.Totals
+		}
+	}
+}
+
+// sinceAltered returns results without what altered probes had before. The lock is held.
+func (h *Holder) sinceAltered(found *liveprobes.Results) *liveprobes.Results {
+	since := *found
+	since.Rows = nil
+	for _, row := range found.Rows {
+		if base := h.base[row.ID]; base != nil {
+			row.Totals = *row.Totals.Since(base)
+		}
+		if row.Calls > 0 || row.Off || h.base[row.ID] == nil {
+			since.Rows = append(since.Rows, row)
+		}
+	}
+	return &since
 }
 
 // Status returns the state of the applied set.
@@ -124,12 +172,17 @@ func (h *Holder) Status() *Status {
 func (h *Holder) Rows(results *liveprobes.Results, since time.Duration, before map[RowKey]uint64) []Running {
 	set := h.Probes.Set() // not under the lock, because the probes report endings at any time
 	h.state.Lock()
-	ended := maps.Clone(h.ended)
+	ended, altered := maps.Clone(h.ended), maps.Clone(h.altered)
+	results = h.sinceAltered(results)
 	h.state.Unlock()
 	rows := Rows(results, set)
 	for i := range rows {
 		row := &rows[i]
 		row.Ended = string(ended[row.Name].Why)
+		since := since
+		if at, is := altered[row.Name]; is {
+			since = min(since, time.Since(at))
+		}
 		if calls := before[row.Key()]; since > 0 {
 			row.PerSecond = float64(row.Calls-min(calls, row.Calls)) / since.Seconds()
 		}

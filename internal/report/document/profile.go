@@ -37,7 +37,8 @@ type Profile struct {
 }
 
 const (
-	profileFormat  = "sonde-profile"
+	// ProfileFormat is the format of profiles.
+	ProfileFormat  = "sonde-profile"
 	profileVersion = 1
 )
 
@@ -54,7 +55,7 @@ type node struct {
 // NewProfile describes a profile.
 func NewProfile(p *cct.Profile) *Profile {
 	d := &Profile{
-		Format: profileFormat, Version: profileVersion, Target: p.Target, Roots: p.Roots, Began: p.Began,
+		Format: ProfileFormat, Version: profileVersion, Target: p.Target, Roots: p.Roots, Began: p.Began,
 		Took: p.Took, Scheme: p.Scheme, Why: p.Why, Timing: p.Timing, Period: p.Period,
 		Methods: notNil(p.Methods), Merged: nodeList(p.Merged), Threads: []thread{},
 		Calibration: p.Calibration, Cost: p.Cost, LeftAlone: p.LeftAlone, Quiet: p.Quiet, Notes: p.Notes, Disturbed: p.Disturbed, Disturbance: p.Disturbance,
@@ -104,7 +105,7 @@ func ReadProfile(r io.Reader) (*cct.Profile, error) {
 	if err := json.NewDecoder(r).Decode(&d); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNotProfile, err)
 	}
-	if d.Format != profileFormat {
+	if d.Format != ProfileFormat {
 		return nil, ErrNotProfile
 	}
 	if d.Version != profileVersion {

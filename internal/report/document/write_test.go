@@ -16,7 +16,7 @@ func TestDocumentsStateTheirFormat(t *testing.T) {
 		{Hot{Format: HotFormat, Version: 3}, `{"format":"sonde-hot","version":3,`},
 		{struct{}{}, "{}\n"},
 		{map[string]int{"a": 1}, `{"a":1}`},
-		{&Profile{Format: profileFormat}, `{"format":"sonde-profile","version":0,`},
+		{&Profile{Format: ProfileFormat}, `{"format":"sonde-profile","version":0,`},
 	} {
 		var out strings.Builder
 		if err := Write(&out, test.value); err != nil || !strings.HasPrefix(out.String(), test.want) || strings.Count(out.String(), "\n") != 1 {

@@ -99,7 +99,8 @@ func TestChunksHaveALimit(t *testing.T) {
 func TestNamesAddUp(t *testing.T) {
 	a := newArena(t, 1<<16, 1<<13)
 	first := []Method{{ID: 2, Name: "a.B.c()V"}, {ID: 1<<32 - 1, Name: "a.B.<init>()V", LowerBound: true}}
-	second := []Method{{ID: 3, Name: "ä.Ö.ü(I)V"}}
+	at := time.Unix(1, 2)
+	second := []Method{{ID: 3, Name: "ä.Ö.ü(I)V", Hooked: at}, {ID: 4, Name: "a\t1.b()V", LowerBound: true, Hooked: at}}
 	for _, methods := range [][]Method{first, nil, second} {
 		if err := a.Describe(methods); err != nil {
 			t.Fatal(err)

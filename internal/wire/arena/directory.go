@@ -5,13 +5,15 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 )
 
 // A Method is a method with a hook, by its ID in woven code and its name, class.name(descriptor).
 type Method struct {
 	ID         uint32
 	Name       string
-	LowerBound bool // the JVM may run it without its hook
+	LowerBound bool      // the JVM may run it without its hook
+	Hooked     time.Time // when it got its hook; zero if that is not known
 }
 
 // isLowerBound ends the line of such a method. No descriptor ends like that.
@@ -27,6 +29,9 @@ func (a *Arena) Describe(methods []Method) error {
 		mark := ""
 		if method.LowerBound {
 			mark = isLowerBound
+		}
+		if !method.Hooked.IsZero() {
+			mark += fmt.Sprintf("\t%d", method.Hooked.UnixNano())
 		}
 		// The JVM allows a line feed in a name.
 		fmt.Fprintf(&text, "%d\t%s%s\n", method.ID, strings.ReplaceAll(method.Name, "\n", " "), mark)
@@ -65,8 +70,14 @@ func (m memory) directory(ref, until uint32, each func(Method)) error {
 			if err != nil {
 				return fmt.Errorf("%w: its directory has %q", ErrDamaged, line)
 			}
-			name, marked := strings.CutSuffix(name, isLowerBound)
-			each(Method{uint32(number), name, marked})
+			method := Method{ID: uint32(number)}
+			if at := strings.LastIndexByte(name, '\t'); at >= 0 {
+				if nanos, err := strconv.ParseInt(name[at+1:], 10, 64); err == nil {
+					method.Hooked, name = time.Unix(0, nanos), name[:at]
+				}
+			}
+			method.Name, method.LowerBound = strings.CutSuffix(name, isLowerBound)
+			each(method)
 		}
 		ref = m.u32(head + directoryOlder)
 	}
