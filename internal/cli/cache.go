@@ -189,7 +189,7 @@ nobody else could have written it. Entries are also checked on every use, and wo
 if they are damaged; this command shows the state of the disk.
 
 Exit code: 0 if no entry is damaged, or the damaged ones were dropped; 1 on an error or if
-entries are damaged; 2 for a wrong command line.`
+entries are damaged; 2 for an invalid command line.`
 
 const cachePruneLong = `Remove the entries that were not used for the longest time until the rest takes at most
 --to on disk, and unfinished files of processes that were killed. Without --to, only what

@@ -114,7 +114,10 @@ With --json, one object is written per interval, each on its own line, as by son
 --prometheus and --listen serve the same series as sonde monitor, with the labels category,
 direction and tag_NAME, or class and method. The times of web requests, statements and messages
 have the names of OpenTelemetry's semantic conventions instead of sonde_call_seconds, such as
-http_server_request_duration_seconds with http_request_method and http_route.`
+http_server_request_duration_seconds with http_request_method and http_route.
+
+Exit code: 0 if there is a result, 1 if there is none or on an error, 2 for an invalid command
+line, 3 if a condition of --fail-if holds.`
 
 func (c *callsCommand) check(args []string, _ func(string) bool) (err error) {
 	if c.pid, err = processNumber(args[0]); err != nil {

@@ -43,7 +43,7 @@ agent and shows for each class loader what sonde count with these patterns would
 hooks into, and what would get no hook and why. No class is changed, and the agent is
 removed again.
 
-Exit code: 0 if Sonde can be used, 1 if not or on an error, 2 for a wrong command
+Exit code: 0 if Sonde can be used, 1 if not or on an error, 2 for an invalid command
 line.`
 
 func newDoctor(s streams) *cobra.Command {

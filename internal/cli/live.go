@@ -443,7 +443,11 @@ func (v *liveSession) reportLate(left []session.LeftAlone) {
 }
 
 func (v *liveSession) reportFarewell(f *session.Farewell) {
-	if f != nil {
+	switch {
+	case f == nil:
+	case f.Restored.Classes == 0:
+		v.screen.say("left process %d in %s; no class was changed", v.target.pid, format.Duration(f.Took))
+	default:
 		v.screen.say("restored %s of process %d in %s%s", format.Count(int(f.Restored.Classes), "class", "classes"), v.target.pid, format.Duration(f.Took), costOf(f.Pause))
 	}
 }
@@ -818,7 +822,7 @@ func costOf(cost cost.Cost) string {
 	if cost.Known.Pauses {
 		text += ", pause " + format.Duration(cost.Pause)
 	}
-	if cost.Known.Compilers {
+	if cost.Known.Compilers && cost.CompileCPU >= time.Millisecond {
 		text += ", JIT compilation so far " + format.Duration(cost.CompileCPU.Round(time.Millisecond)) + " of CPU time"
 	}
 	return text

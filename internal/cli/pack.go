@@ -191,7 +191,7 @@ agent of this Sonde. With jars, wars or directories, also check that they have t
 of the pack (a class that differs would be loaded without hooks) and that the woven classes
 can be made from them.
 
-Exit code: 0 if everything is right, 1 if not, 2 for a wrong command line.`
+Exit code: 0 if everything is right, 1 if not, 2 for an invalid command line.`
 
 type packShowCommand struct {
 	streams

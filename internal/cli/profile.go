@@ -139,7 +139,11 @@ func (c *profileCommand) check(args []string, dash int, given func(string) bool)
 		c.Timing = cct.Exact
 	}
 	c.Whole = c.Whole || c.start || c.Calls > 0
-	c.Command = commandLine("profile", c.Roots)
+	var words []string
+	for _, root := range c.Roots {
+		words = append(words, "--root", root)
+	}
+	c.Command = commandLine("profile", words)
 	switch {
 	case given("scheme") && c.Timing == cct.Auto:
 		return usage("--scheme needs --timing exact or sampled: with auto, the budget decides when hooks are installed")

@@ -312,6 +312,9 @@ For files:
 		}
 		if command.Runnable() && !strings.Contains(command.Long, "xit code") { // then it has its own
 			command.Long += exitCodes
+			if slices.Contains(patternCommands, command.Name()) {
+				command.Long += noHookNoResult
+			}
 		}
 	}
 	return root
@@ -339,7 +342,13 @@ func groups(s streams) []group {
 	}
 }
 
-const exitCodes = "\n\nExit code: 0 if there is a result, 1 if there is none or on an error, 2 for an invalid command\nline or file of probes. If no method that matches has got a hook by the end, there is no result."
+const (
+	exitCodes      = "\n\nExit code: 0 if there is a result, 1 if there is none or on an error, 2 for an invalid command\nline or file of probes."
+	noHookNoResult = " If no method that matches has got a hook by the end, there is no result."
+)
+
+// patternCommands put hooks into the methods that patterns match.
+var patternCommands = []string{"count", "profile", "trace", "apply"}
 
 // A checkedCommand checks its command line before it does anything.
 type checkedCommand interface {

@@ -13,6 +13,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/measure/profile"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
@@ -339,7 +340,7 @@ func TestDurationIsOfTheFigures(t *testing.T) {
 		}
 		p.turn("wide", 1, 1)
 	})
-	if last, took := lastOf(result), fmt.Sprint(result.Took.Round(100*time.Millisecond)); last != took {
+	if last, took := lastOf(result), format.Duration(result.Took); last != took {
 		t.Errorf("the figures cover the last %q, the profile says %q", last, took)
 	}
 	if !result.Began.After(on) {

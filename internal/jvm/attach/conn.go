@@ -196,7 +196,7 @@ func (c *Conn) LoadAgent(ctx context.Context, jar, options string) error {
 			}
 		}
 		if time.Since(began) > bootLimit {
-			return c.fail(ErrAgent, "it is still starting; try again when it has started", nil)
+			return c.fail(ErrAgent, "its JVM is still starting; try again later", nil)
 		}
 		if process.Pause(ctx, pause) != nil {
 			return context.Cause(ctx)

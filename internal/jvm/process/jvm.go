@@ -183,7 +183,7 @@ func (h Host) hidden(j *JVM, command []string) (*JVM, error) {
 	j.Kind, j.Inside = Hidden, PresenceUnknown
 	unreadable := func(string) ([]byte, error) { return nil, fs.ErrPermission }
 	j.Main = collect(sources{command: command, launcher: true, readFile: unreadable}).main
-	reason := fmt.Sprintf("it belongs to %s; %s to see more", j.User, j.Access())
+	reason := fmt.Sprintf("owned by %s; %s to see more", j.User, j.Access())
 	j.Attach, j.Agents = Verdict{Unknown, reason}, Verdict{Unknown, reason}
 	return j, nil
 }

@@ -2,6 +2,7 @@ package targetfs
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path"
 	"time"
@@ -19,7 +20,8 @@ type place struct {
 	uid, gid uint32
 }
 
-var errSwappable = errors.New("other users can rename files in this directory; set its sticky bit (chmod +t)")
+// errSwappable is about a directory in which other users can rename files.
+var errSwappable = errors.New("other users can rename files there")
 
 // openPlace opens a shared directory of the target, in which nobody may replace our files.
 func openPlace(host process.Host, jvm *process.JVM, name string) (*place, error) {
@@ -52,8 +54,11 @@ func (p *place) checkShared(root *os.File) error {
 		return err
 	}
 	owned := at.Uid == 0 || at.Uid == p.uid || at.Uid == top.Uid
-	if !owned || at.Mode&0o022 != 0 && at.Mode&unix.S_ISVTX == 0 {
-		return errSwappable
+	switch {
+	case !owned:
+		return fmt.Errorf("%s: %w; give the directory to root (chown root)", p.path, errSwappable)
+	case at.Mode&0o022 != 0 && at.Mode&unix.S_ISVTX == 0:
+		return fmt.Errorf("%s: %w; set its sticky bit (chmod +t)", p.path, errSwappable)
 	}
 	return nil
 }

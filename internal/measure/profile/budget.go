@@ -453,7 +453,7 @@ func (b *budget) explain(p *cct.Profile, v view) {
 		note("%s got no hooks, because their classes are inlined into much of the running code and changing them would exceed the budget (raise --budget, or use --timing exact); %s", format.Plural(len(b.tooCentral), "method"), where)
 	}
 	if len(b.tooSmall) > 0 {
-		note("%s got no hooks, because they are too small to be worth one; %s", format.Plural(len(b.tooSmall), "method"), where)
+		note("%s got no hooks: too small to be worth one; %s", format.Plural(len(b.tooSmall), "method"), where)
 	}
 }
 

@@ -174,7 +174,7 @@ func (r *run) notes(p *cct.Profile, handing float64) []string {
 	}
 	notes = append(notes, r.intrinsicNotes(p)...)
 	if r.unplaced > 0 {
-		note("installing hooks paused the program for up to %v; Sonde does not know in which calls, so the self time of some includes the pause", r.unplaced.Round(100*time.Microsecond))
+		note("installing hooks paused the program for up to %s; Sonde does not know in which calls, so the self time of some includes the pause", format.Duration(r.unplaced))
 	}
 	if r.budget != nil && handing > r.Budget/2 {
 		note("passing the context of tasks to other threads took about %s of the program's CPU time; --hand-off=false avoids that", format.Percent(handing))

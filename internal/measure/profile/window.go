@@ -10,6 +10,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvm/cost"
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/measure/overhead"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
@@ -70,8 +71,8 @@ func (w *window) narrow(r *run, threads []arena.Thread, read time.Time) view {
 	case w.settled:
 		why = "after the JVM had recompiled the code that was discarded for the hooks"
 	}
-	return view{began: w.began, read: read, since: w.at, note: fmt.Sprintf("figures cover the last %v, %s; the first %v are left out",
-		open.Round(100*time.Millisecond), why, w.began.Sub(r.began).Round(100*time.Millisecond))}
+	return view{began: w.began, read: read, since: w.at, note: fmt.Sprintf("figures cover the last %s, %s; the first %s are left out",
+		format.Duration(open), why, format.Duration(w.began.Sub(r.began)))}
 }
 
 func (v view) took() time.Duration { return v.read.Sub(v.began) }

@@ -65,7 +65,7 @@ func TestAViewIsWhatFiguresCover(t *testing.T) {
 	r := &run{began: before(12500 * time.Millisecond)}
 	w := window{began: before(10 * time.Second), at: 2000, threads: map[uint32]map[uint32]arena.Node{}}
 	v := w.narrow(r, nil, read)
-	if v.began != w.began || v.took() != 10*time.Second || v.since != 2000 || !strings.HasPrefix(v.note, "figures cover the last 10s, ") || !strings.HasSuffix(v.note, "the first 2.5s are left out") {
+	if v.began != w.began || v.took() != 10*time.Second || v.since != 2000 || !strings.HasPrefix(v.note, "figures cover the last 10.0 s, ") || !strings.HasSuffix(v.note, "the first 2.50 s are left out") {
 		t.Errorf("%+v", v)
 	}
 	ended := thread()

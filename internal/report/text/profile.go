@@ -593,8 +593,11 @@ func (r *profileReport) cost(c cct.Cost) {
 			parts = append(parts, fmt.Sprintf(part.text, format.Duration(part.took)))
 		}
 	}
+	if last := len(parts) - 1; last > 0 {
+		parts = []string{strings.Join(parts[:last], ", ") + " and " + parts[last]}
+	}
 	if len(parts) > 0 {
-		r.say("  for that the program %s", strings.Join(parts, ", "))
+		r.say("  for that the program %s", parts[0])
 	}
 	if c.Steady > 0 {
 		r.say("  once installed, hooks took %s", cpuText(c.Steady, c.Budget))

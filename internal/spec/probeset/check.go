@@ -150,7 +150,7 @@ func (c *checker) category(p *Probe, at place, where string) {
 func (c *checker) place(at place, where string, elements int) {
 	before := c.positions
 	if c.positions += elements; c.positions > pattern.MaxElements && before <= pattern.MaxElements {
-		c.report(at, where, fmt.Sprintf("with this sequence, the sequences of all probes have more than %d methods together", pattern.MaxElements), "leave out outer methods")
+		c.report(at, where, fmt.Sprintf("the sequences and categories of all probes have more than %d elements together", pattern.MaxElements), "leave out outer methods of sequences, or categories")
 	}
 }
 
@@ -233,7 +233,7 @@ func (c *checker) ownTemplate(p *Probe, at place, where string) {
 		{"sample", p.Sample > 1}, {"context", p.Context > 0}, {"level", p.Level > Time},
 	} {
 		if one.is {
-			c.report(at.key(one.key), where, "a template of your own runs in every call that counts, so "+one.key+" cannot be combined with it", "test it in the template, or use two probes")
+			c.report(at.key(one.key), where, "a template of your own runs in every counted call, so "+one.key+" cannot be combined with it", "test it in the template, or use two probes")
 		}
 	}
 	if _, late := expr.Split(p.When, 0); late != nil {

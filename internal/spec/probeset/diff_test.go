@@ -77,7 +77,7 @@ func TestCheckFlags(t *testing.T) {
 	}
 	for _, want := range []string{
 		`tag t, at: "a\xff.B.c" is not UTF-8; write it in UTF-8`,
-		"probe p, within: with this sequence, the sequences of all probes have more than 28 methods together; leave out outer methods",
+		"probe p, within: the sequences and categories of all probes have more than 28 elements together; leave out outer methods of sequences, or categories",
 		"probe p, context: the value is out of range; write a number from 1 to 8",
 		"probe p, level: the value is out of range; write count, time, trace or capture",
 		"probe p, levels: the value is out of range", "probe p, sample: the value is out of range",

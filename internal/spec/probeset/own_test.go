@@ -43,7 +43,7 @@ func TestOwnTemplateProblems(t *testing.T) {
 	}
 	for _, test := range []struct{ with, want string }{
 		{"when: $1 > 5 && $return == 2", "probes.yaml:9: probe orders: when uses a value that exists only at the end of a call, but a template of your own runs from the beginning; test it in the template"},
-		{"captures: [$1]", "runs in every call that counts, so captures cannot be combined with it; test it in the template"},
+		{"captures: [$1]", "runs in every counted call, so captures cannot be combined with it; test it in the template"},
 		{"sample: 1/10", "sample cannot be combined with it"},
 		{"level: trace", "level cannot be combined with it"},
 	} {

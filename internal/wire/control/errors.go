@@ -96,7 +96,7 @@ type NoAgentError struct {
 }
 
 func (e *NoAgentError) Error() string {
-	text := "no agent called: " + e.Cause.Error()
+	text := "no connection: " + e.Cause.Error()
 	if e.TurnedAway > 0 {
 		text += fmt.Sprintf(" (%d turned away, the last because: %v)", e.TurnedAway, e.Last)
 	}
