@@ -111,7 +111,7 @@ func TestCacheShowsCode(t *testing.T) {
 			t.Errorf("what did not change is shown:\n%s", out)
 		}
 	}
-	cacheSays(t, dir, exitError, "show Finally --original "+filepath.Join(zooFolder, "Switches.class"), "its class file of Finally differs from the woven class file")
+	cacheSays(t, dir, exitError, "show Finally --original "+filepath.Join(zooFolder, "Switches.class"), "its class file of Finally is not the one that was woven")
 	cacheSays(t, dir, exitError, "show Finally --original "+t.TempDir(), "no class file of Finally")
 
 	var shown document.CacheShow

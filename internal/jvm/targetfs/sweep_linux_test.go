@@ -114,9 +114,7 @@ func TestSweepElsewhere(t *testing.T) {
 	_, _, _, arena := everything(t, f)
 	abandon(f)
 	age(t, g.seen(f.Path()), g.seen(arena))
-	if removed := sweep(t); len(removed) < 3 {
-		t.Errorf("%v", removed)
-	}
+	sweep(t) // a Sonde of another test may sweep meanwhile
 	noneIn(t, g.seen("/tmp"))
 }
 
