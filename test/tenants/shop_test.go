@@ -35,6 +35,8 @@ const (
 	// Every fourth customer is premium. The number is one that passes for a card's.
 	regular, premium = 3, 4
 	card             = "4000001234567899"
+	// products is how many the shop has, each with a limited stock. The longer the program takes to settle, the more orders are placed.
+	products = 400
 )
 
 // An order is one that was placed, as its customer saw it.
@@ -143,7 +145,8 @@ func (s shop) placeAll(t *testing.T, orders map[int]order) {
 // place places one order.
 func (s shop) place(t *testing.T, orders map[int]order, customer int, payment string) {
 	t.Helper()
-	s.post(t, fmt.Sprintf("cart?customer=%d&product=1&quantity=1", customer))
+	product := 1 + len(orders)%products
+	s.post(t, fmt.Sprintf("cart?customer=%d&product=%d&quantity=1", customer, product))
 	began := time.Now()
 	answer := s.post(t, fmt.Sprintf("checkout?customer=%d&payment=%s&shipping=parcel&account=%s", customer, payment, card))
 	took := time.Since(began)
