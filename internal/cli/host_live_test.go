@@ -2,7 +2,10 @@ package cli
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -129,9 +132,7 @@ func checkHeldByLooks(t *testing.T, o *ownService, p *lookedProgram) {
 	}
 	start()
 	stopped := o.process()
-	if err := syscall.Kill(stopped, syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	stop(t, stopped)
 	code, out, stderr = o.run(t, "undo", p.pid)
 	if err := syscall.Kill(stopped, syscall.SIGCONT); err != nil {
 		t.Fatal(err)
@@ -146,5 +147,21 @@ func checkHeldByLooks(t *testing.T, o *ownService, p *lookedProgram) {
 			}
 		}
 		return true
+	})
+}
+
+// stop stops a process, and returns when none of its threads runs any more: one takes the signal, and the others go on until it has run.
+func stop(t *testing.T, pid int) {
+	t.Helper()
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	within(t, "the stop of a process", func() bool {
+		threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid)) // the pattern is well formed
+		return !slices.ContainsFunc(threads, func(path string) bool {
+			text, err := os.ReadFile(path)
+			_, state, _ := strings.Cut(string(text), ") ")
+			return err == nil && !strings.HasPrefix(state, "T")
+		})
 	})
 }

@@ -64,9 +64,7 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 		p.Run(1)
 		sum := p.Check()
 		counting := startSonde(t, countArgs(p.PID, everything...)...)
-		if err := syscall.Kill(p.PID, syscall.SIGSTOP); err != nil {
-			t.Fatal(err)
-		}
+		stop(t, p.PID)
 		counting.signal(t, syscall.SIGINT)
 		counting.await(t, "restoring classes: process ")
 		counting.signal(t, syscall.SIGTERM)
