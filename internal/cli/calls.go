@@ -429,12 +429,12 @@ func (w *outsideWatch) poll() {
 		return // the end of the session says why
 	}
 	w.Allocation = batch.Allocation
-	waits := hotspots.Contended(hotspots.WithoutHooks(batch.Samples))
+	waits := hotspots.WithoutHooks(hotspots.Contended(batch.Samples))
 	w.recent.Add(batch.At, waits, batch.Period, nil)
 	w.all.Add(batch.At, waits, batch.Period, nil)
 }
 
-// places returns where threads wait for locks: in the whole time, or lately.
+// places returns where threads wait for locks: in the whole time, or in the latest interval.
 func (w *outsideWatch) places(whole bool) []hotspots.Place {
 	if whole {
 		return w.all.Table(time.Now()).Places()

@@ -68,8 +68,8 @@ const contextHelp = `  --within 'Web.handle >> Order.* > Pay.charge'
            $elapsed. A condition can read fields, call getters that only read, and use
            [0], ["key"], .length, and .(com.acme.Order) for an object as that class. Its
            operators are == != < <= > >= && || ! in ("a", "b"), is com.acme.Order, and
-           matches "o*?" (with * and ? only). A comparison with null is false. If evaluating the condition fails, the call
-           counts as undecided
+           matches "o*?" (with * and ? only). A comparison with null is false. If
+           evaluating the condition fails, the call counts as undecided
   --tag    'tier=$1.customer.tier at com.acme.Web.handle' sets a value for everything
            that handle calls, also in other threads: tx.tier in conditions; --by-tag
            tier groups results by it. Values are cut after 256 characters. Without

@@ -280,10 +280,7 @@ func writeProposal(w io.Writer, p *suggest.Proposal, width int) {
 	if p.PID == 0 {
 		format.WriteTable(w, codeColumns, codeTexts(p), width)
 	} else {
-		columns, texts := observeColumns, observeTexts(p)
-		if width > 0 {
-		}
-		format.WriteTable(w, columns, texts, width, observeExpendable...)
+		format.WriteTable(w, observeColumns, observeTexts(p), width, observeExpendable...)
 	}
 	_, _ = fmt.Fprintln(w)
 	writeLines(w, proposalLines(p))

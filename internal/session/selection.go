@@ -219,7 +219,7 @@ func unmatched(patterns []*pattern.Pattern, classes []control.Class) (lost []Unm
 
 func hasMethod(class *classfile.Class, name string) bool {
 	return slices.ContainsFunc(class.Methods, func(m classfile.Member) bool {
-		found, err := class.Pool.Utf8(m.Name)
+		found, _, err := class.MemberName(&m)
 		return err == nil && string(found) == name
 	})
 }

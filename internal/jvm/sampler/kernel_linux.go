@@ -301,9 +301,10 @@ func (k *kernelSamples) addAllocated(threads []hotspot.Thread, now time.Time) {
 		if k.threads.named(t).IsSondes() {
 			continue
 		}
-		before := k.had[t.Key()]
-		has[t.Key()] = max(before, t.Allocated) // a buffer may be replaced while it is read
-		fresh += has[t.Key()] - before
+		key := t.Key()
+		before := k.had[key]
+		has[key] = max(before, t.Allocated) // a buffer may be replaced while it is read
+		fresh += has[key] - before
 	}
 	isFirst := k.had == nil
 	k.had = has

@@ -60,7 +60,7 @@ func makeIn(host process.Host, jvm *process.JVM) (*Foothold, error) {
 func (f *Foothold) makeDirectory(where string) error {
 	outer, err := openPlace(f.host, f.jvm, where)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", where, err)
 	}
 	// The directory is that of the inspected process only if that still has the PID.
 	if !f.host.Same(f.jvm) {

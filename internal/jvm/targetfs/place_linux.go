@@ -56,9 +56,9 @@ func (p *place) checkShared(root *os.File) error {
 	owned := at.Uid == 0 || at.Uid == p.uid || at.Uid == top.Uid
 	switch {
 	case !owned:
-		return fmt.Errorf("%s: %w; give the directory to root (chown root)", p.path, errSwappable)
+		return fmt.Errorf("%w; give the directory to root (chown root)", errSwappable)
 	case at.Mode&0o022 != 0 && at.Mode&unix.S_ISVTX == 0:
-		return fmt.Errorf("%s: %w; set its sticky bit (chmod +t)", p.path, errSwappable)
+		return fmt.Errorf("%w; set its sticky bit (chmod +t)", errSwappable)
 	}
 	return nil
 }

@@ -424,7 +424,7 @@ func (r *run) isOver(now time.Time) bool {
 	if r.pace == nil || whole >= r.Duration+r.Settle {
 		return whole >= r.Duration
 	}
-	return r.window.threads != nil && now.Sub(r.window.began) >= r.Duration
+	return r.window.length(now) >= r.Duration
 }
 
 // A chore is done periodically, less often the longer it takes: the trees of a large
@@ -524,10 +524,7 @@ func (r *run) report() {
 			p.Settling = &r.settler.recovery
 		}
 		if r.pace != nil && r.Duration > 0 {
-			p.Wanted = r.Duration
-			if r.window.threads != nil {
-				p.Steadily = time.Since(r.window.began)
-			}
+			p.Wanted, p.Steadily = r.Duration, r.window.length(time.Now())
 		}
 		if threads, err := r.session.Threads(); err == nil {
 			p.RootCalls, _ = r.rootCalls()

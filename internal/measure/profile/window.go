@@ -42,10 +42,18 @@ func (w *window) open(r *run) error {
 	return nil
 }
 
+// length returns for how long the window has been open at a moment; 0 if it is not.
+func (w *window) length(at time.Time) time.Duration {
+	if w.threads == nil {
+		return 0
+	}
+	return at.Sub(w.began)
+}
+
 // isEnough reports whether the window covers enough of a run that began at some time.
 func (w *window) isEnough(began, now time.Time) bool {
-	open := now.Sub(w.began)
-	return w.threads != nil && open >= minWindow && open.Seconds() >= minPart*now.Sub(began).Seconds()
+	open := w.length(now)
+	return open >= minWindow && open.Seconds() >= minPart*now.Sub(began).Seconds()
 }
 
 // A view is the part of a run that figures cover.

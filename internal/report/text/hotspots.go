@@ -134,9 +134,9 @@ func methodOf(m cct.Method, shown string) string {
 		return ""
 	}
 	text := format.Printable(m.String())
-	if shown == text {
+	if shown == text { // it has no overloads
 		return text
-	} // it is overloaded
+	}
 	return cmp.Or(pattern.Of(classfile.MethodRef{Class: strings.ReplaceAll(m.Class, ".", "/"), Name: m.Name, Descriptor: m.Descriptor}, false), text)
 }
 
