@@ -20,7 +20,7 @@ func tracked(perSecond ...float64) Track {
 		for range 5 {
 			last := all[len(all)-1]
 			all = append(all, Reading{
-				last.At.Add(Every), Progress{last.Touched.Done + n/5, last.Touched.CPU + Every}, Progress{last.Twin.Done + 20, last.Twin.CPU + Every},
+				last.At.Add(Every), Progress{Done: last.Touched.Done + n/5, CPU: last.Touched.CPU + Every}, Progress{Done: last.Twin.Done + 20, CPU: last.Twin.CPU + Every},
 			})
 		}
 	}

@@ -15,6 +15,7 @@ const Every = 200 * time.Millisecond
 type Progress struct {
 	Done float64 // operations
 	CPU  time.Duration
+	Took time.Duration // by all operations; 0 if the program does not say it
 }
 
 // A Paced is a program that reports its progress.

@@ -6,8 +6,8 @@ import java.util.concurrent.atomic.LongAdder;
 
 /**
  * Calls one method of a program, its root, again and again, and times each call with a clock of its own. Asked "now" it
- * answers "now CALLS NANOS CPU": the calls of the root that have ended, the time that they took in all, and the processor
- * time of all Java threads.
+ * answers "now CALLS CPU NANOS": the calls of the root that have ended, the processor time of all Java threads, and the time
+ * that the calls took in all.
  */
 public final class Clocked {
     /** A program. One call of it makes at least one call of the root, whose time it adds. */
@@ -41,7 +41,7 @@ public final class Clocked {
             for (long id : clock.getAllThreadIds()) {
                 cpu += Math.max(0, clock.getThreadCpuTime(id));
             }
-            System.out.println("now " + CALLS.sum() + " " + NANOS.sum() + " " + cpu);
+            System.out.println("now " + CALLS.sum() + " " + cpu + " " + NANOS.sum());
         }
         Runtime.getRuntime().halt(0); // the program is under way, and nobody wants to hear how it takes it
     }
