@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"slices"
@@ -115,20 +116,26 @@ func readMonitor(out []byte) (o outcome, err error) {
 }
 
 func readTrace(out []byte) (o outcome, err error) {
-	var nanos, number float64
+	var nanos, squares, number float64
 	lines := bytes.Split(bytes.TrimSpace(out), []byte("\n"))
 	for _, line := range lines[:len(lines)-1] {
 		var t document.Transaction
 		if err := json.Unmarshal(line, &t); err != nil {
 			return o, err
 		}
-		nanos, number = nanos+float64(t.Duration), number+1
+		took := float64(t.Duration)
+		nanos, squares, number = nanos+took, squares+took*took, number+1
 	}
 	var end document.TraceEnd
 	if err := json.Unmarshal(lines[len(lines)-1], &end); err != nil {
 		return o, err
 	}
-	o = outcome{mean: nanos / max(1, number), from: end.Began, took: end.Took}
+	if number < 2 {
+		return o, fmt.Errorf("%g calls were traced: a mean of them says nothing", number)
+	}
+	mean := nanos / number
+	e := 1.96 * math.Sqrt(max(0, squares/number-mean*mean)/(number-1)) // a mean of few calls; trace itself reports calls, no means
+	o = outcome{mean: mean, low: mean - e, high: mean + e, from: end.Began, took: end.Took}
 	o.told(end.Disturbed, end.Disturbance)
 	return o, nil
 }

@@ -29,7 +29,8 @@ import (
 var (
 	programs = flag.String("programs", "shop,H2,Tomcat,javac,JRuby,YAML", "programs to measure")
 	names    = flag.String("commands", "nothing,count,monitor,trace,auto,exact", "commands to run: auto and exact are timings of profile")
-	warm     = flag.Duration("warm", 15*time.Second, "processor time of a program before it is measured")
+	core     = flag.Int("core", 0, "the processor on which programs run")
+	warm     = flag.Duration("warm", 8*time.Second, "processor time of a program before it is measured, several times: until it is as fast as before")
 	before   = flag.Duration("before", 10*time.Second, "processor time of a program before a command begins")
 	length   = flag.Duration("length", 10*time.Second, "length of the results of commands")
 	after    = flag.Duration("after", 3*time.Second, "processor time of a program after a command")
@@ -39,7 +40,10 @@ var (
 
 const (
 	tolerance = 0.05 // how far a reported mean may be from the program's own
-	jarFolder = "/usr/share/java/"
+	// A program is steady if its mean differs from the one before by less than steadyPart; it is measured after warmUps in any case.
+	steadyPart = 0.03
+	warmUps    = 10
+	jarFolder  = "/usr/share/java/"
 )
 
 // A subject is a program with its root.
@@ -148,7 +152,7 @@ type run struct {
 func (b *bench) run(ctx context.Context, jdk jvmtest.JDK, classes string, s subject, c command) (*run, error) {
 	arguments := slices.Concat([]string{"-XX:ActiveProcessorCount=2", "-Xms512m", "-Xmx512m", "-XX:+UseSerialGC"}, s.options, []string{"-cp", classes + ":" + classpath(), "Clocked", s.class})
 	pair, err := harness.StartPair(ctx, func(string) (p *harness.Program, err error) {
-		err = harness.OnCore(0, func() (err error) {
+		err = harness.OnCore(*core, func() (err error) {
 			p, err = harness.Start(jdk, arguments...)
 			return err
 		})
@@ -158,7 +162,7 @@ func (b *bench) run(ctx context.Context, jdk jvmtest.JDK, classes string, s subj
 		return nil, err
 	}
 	defer pair.Close()
-	if _, err := pair.Run(ctx, *warm); err != nil {
+	if err := warmUp(ctx, pair); err != nil {
 		return nil, err
 	}
 	found := &run{program: s.name, command: c.name, jdk: jdk.Major}
@@ -180,6 +184,28 @@ func (b *bench) run(ctx context.Context, jdk jvmtest.JDK, classes string, s subj
 		return nil, err
 	}
 	return found, found.compare()
+}
+
+// warmUp lets both programs run until they have become no faster.
+func warmUp(ctx context.Context, pair *harness.Pair[*harness.Program]) error {
+	var own, twin time.Duration
+	for range warmUps {
+		span, err := pair.Run(ctx, *warm)
+		if err != nil {
+			return err
+		}
+		track, err := pair.Seen()
+		if err != nil {
+			return err
+		}
+		ownNow, twinNow := means(track.Within(span))
+		isSteady := func(before, now time.Duration) bool { return float64(now) > float64(before)*(1-steadyPart) }
+		if own > 0 && isSteady(own, ownNow) && isSteady(twin, twinNow) {
+			return nil
+		}
+		own, twin = ownNow, twinNow
+	}
+	return nil
 }
 
 // compare compares the program with its twin.

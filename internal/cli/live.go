@@ -404,6 +404,11 @@ func (v *liveSession) leave(ctx context.Context, ended ending) (*session.Farewel
 	lost = errors.Join(lost, v.unhooked())
 	hooks := v.hookShare()
 	v.pace.Leave(ctx)
+	if v.isTraced && !ended.isOut() {
+		v.applied.end()
+		v.pace.Alone(ctx, v.target.settle.limit, v.showProgress("the hooks below the traced method are removed, HotSpot is recompiling what that discarded"))
+		v.screen.clear()
+	}
 	farewell, err := v.close(ctx)
 	if !ended.isOut() {
 		v.pace.Recover(ctx, v.target.settle.limit, v.showProgress("the hooks are removed, HotSpot is recompiling what that discarded"))

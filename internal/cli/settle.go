@@ -109,7 +109,7 @@ func (v *liveSession) settle(ctx context.Context) {
 	soFar, _ := v.callsSoFar() // the end reports it
 	v.session.Restart()
 	v.began = time.Now()
-	v.pace.Follow(ctx, isHooked, soFar, v.callsSoFar)
+	v.pace.Follow(ctx, v.session, isHooked, soFar, v.callsSoFar)
 	switch {
 	case !recovery.Settled && ctx.Err() == nil:
 		v.remark(recovery.Disturbed())

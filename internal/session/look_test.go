@@ -108,6 +108,36 @@ func TestLooksShareHooks(t *testing.T) {
 	})
 }
 
+// TestOnlyOuterHooksAreKept: hooks of calls below other methods go out, and the others count on.
+func TestOnlyOuterHooksAreKept(t *testing.T) {
+	onJDKs(t, func(t *testing.T, jdk jvmtest.JDK) {
+		p := live.Start(t, jdk, live.Attach, live.Calls)
+		p.Run(1)
+		l := open(t, p)
+		put(t, l, arena.On|arena.Flat, "calls.Plain.o*")
+		p.Run(1)
+		round, err := l.OuterCalls()
+		if err != nil || round == 0 || l.HasInner() {
+			t.Fatalf("a round makes %d calls, inner hooks %t: %v", round, l.HasInner(), err)
+		}
+		put(t, l, arena.On|arena.Flat|arena.Inside, "calls.**", "!calls.Plain.o*")
+		all := l.wovenClasses()
+		if !l.HasInner() {
+			t.Error("there are no inner hooks")
+		}
+		if err := l.KeepOuter(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if left := l.wovenClasses(); left != 1 || all <= left || l.HasInner() {
+			t.Errorf("%d classes have hooks, %d before, want 1; inner hooks %t", left, all, l.HasInner())
+		}
+		p.Run(1)
+		if have, err := l.OuterCalls(); err != nil || have != 2*round {
+			t.Errorf("%d calls in two rounds, want %d: %v", have, 2*round, err)
+		}
+	})
+}
+
 // TestOneTree: only one look can have hooks that keep trees.
 func TestOneTree(t *testing.T) {
 	onJDKs(t, func(t *testing.T, jdk jvmtest.JDK) {

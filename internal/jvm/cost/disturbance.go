@@ -5,10 +5,12 @@ import "fmt"
 // A Disturbance is what measuring has done to the speed of a program, as far as that can be
 // determined without asking the program. What is not known is nil.
 type Disturbance struct {
-	// Speed is that of the program while it was measured, relative to before: without the time that
+	// Speed is that of the program while it was measured, relative to before. By samples, it is without the time that
 	// hooks took, and without the time in slow code (in the interpreter, or of the first compiler) by
-	// which it exceeded the time before. Slow code does some work, so the speed may have been higher.
-	Speed *Estimate `json:"speed,omitempty"`
+	// which it exceeded the time before. Slow code does some work, so the speed may have been higher. By calls, it is how many
+	// calls of the root the program made for its processor time, relative to the time when only the root had a hook.
+	Speed   *Estimate `json:"speed,omitempty"`
+	SpeedBy string    `json:"speedBy,omitempty"`
 	// Hooks is the part of the program's processor time that hooks took: the number of their calls
 	// times what one of them costs.
 	Hooks *Estimate `json:"hooks,omitempty"`
@@ -60,6 +62,9 @@ func (d *Disturbance) Disturbed() string {
 	if d == nil || d.Speed == nil || d.Speed.Value >= undisturbed {
 		return ""
 	}
+	if d.SpeedBy == ByCalls {
+		return d.slowedBy()
+	}
 	return fmt.Sprintf("DISTURBED: these times are of a program that had about %s %% of its former speed (%s to %s %%): hooks took about %s %% of its time; use fewer of them, or time fewer calls",
 		percent(d.Speed.Value), percent(d.Speed.Low), percent(d.Speed.High), percent(d.Hooks.Value))
 }
@@ -70,6 +75,20 @@ const (
 	undisturbed = 0.95
 	mostHooks   = 0.5
 )
+
+func (d *Disturbance) slowedBy() string {
+	return fmt.Sprintf("DISTURBED: these times are of a program that had about %s %% of its former speed (%s to %s %%), because HotSpot compiles methods with hooks less well: use fewer hooks",
+		percent(d.Speed.Value), percent(d.Speed.Low), percent(d.Speed.High))
+}
+
+// CompiledWorse says that times, although the cost of hooks is subtracted from them, are of a program that hooks have made slower
+// otherwise; "" if they are not, or if that is not known.
+func (d *Disturbance) CompiledWorse() string {
+	if d == nil || d.SpeedBy != ByCalls || d.Hooks == nil || d.Speed.Value >= undisturbed*(1-min(d.Hooks.High, mostHooks)) {
+		return ""
+	}
+	return d.slowedBy()
+}
 
 // MostlyHooks says that times, although the cost of hooks is subtracted from them, are small
 // differences of large numbers; "" if they are not, or if that is not known.

@@ -37,6 +37,7 @@ type Stack struct {
 	Wait    string   // what the thread waited for; "" if it ran
 	Samples float64
 	Nanos   float64 // that the samples stand for
+	Unsure  float64 // by how much more or less they may stand for, beyond chance, in nanoseconds
 }
 
 // A Wait is time in which threads waited.
@@ -76,11 +77,12 @@ type sighting struct {
 }
 
 // A weight is the time that samples stand for. They may stand for different times.
-type weight struct{ sum, squares float64 }
+type weight struct{ sum, squares, unsure float64 }
 
 func (w *weight) add(other weight) {
 	w.sum += other.sum
 	w.squares += other.squares
+	w.unsure += other.unsure
 }
 
 // samples returns how many samples of the same weight would be as good.
@@ -158,7 +160,7 @@ func (a *stackAdder) put(at *Node, path []int, s *Stack, part float64) {
 		seen = &sighting{waits: make(map[string]float64)}
 		a.seen[at] = seen
 	}
-	seen.add(weight{part * s.Nanos, part * s.Nanos * s.Nanos / max(s.Samples, 1)})
+	seen.add(weight{part * s.Nanos, part * s.Nanos * s.Nanos / max(s.Samples, 1), part * s.Unsure})
 	if s.Wait != "" {
 		seen.waits[s.Wait] += part * s.Nanos
 	}
@@ -199,7 +201,7 @@ func (a *stackAdder) timeBySamples(top *Node) {
 	for _, root := range top.Children {
 		w := a.weightBelow(root)
 		// Samples of the same weight come by chance: their number has the square root as its error.
-		wrong := 1.96 * math.Sqrt(w.squares)
+		wrong := 1.96*math.Sqrt(w.squares) + w.unsure
 		root.Self = Time{w.sum, max(0, w.sum-wrong), w.sum + wrong}
 		root.Total = root.Self
 		top.Total = top.Total.Plus(root.Total)

@@ -109,6 +109,15 @@ func TestStacksWithoutHooks(t *testing.T) {
 	if len(b.Waits) != 1 || !near(b.Waits[0].Time.Nanos, 250) {
 		t.Errorf("b waits %v, want all its time", b.Waits)
 	}
+
+	unsure := &Profile{Timing: Stacks, Merged: &Node{Method: -1}}
+	waiting := stack(100, "", "root", "a")
+	waiting.Unsure = 300
+	unsure.AddStacks([]Stack{waiting})
+	now := find(t, unsure, "root").Total
+	if wrong := root.Total.High - 1000 + 300; !near(now.Nanos, 1000) || now.High < 1000+wrong-50 || now.Low > 1000-wrong+50 {
+		t.Errorf("of 1000, 300 are unsure: the total is %v, want %g more or less", now, wrong)
+	}
 }
 
 func near(a, b float64) bool { return math.Abs(a-b) < 1e-6 }

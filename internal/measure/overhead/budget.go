@@ -62,8 +62,10 @@ type governor struct {
 
 	// Used by the goroutine only.
 	calls map[uint32]uint64 // at the last reading
+	ended map[uint32]uint64 // the timed ones of them
 	known map[uint32]bool   // hooks that were on then
 	newAt time.Time         // when there were others for the last time
+	below descent           // since then
 	past  Shares
 	over  int // how many times in a row the budget was exceeded
 
@@ -275,7 +277,7 @@ func (g *governor) step(ctx context.Context, now time.Time, since cost.Cost) {
 		spots = slices.DeleteFunc(spots, func(s spotCost) bool { return slices.ContainsFunc(s.Looks, g.isExempt) })
 	}
 	g.lock.Unlock()
-	spots = foldTraces(spots)
+	spots = foldTraces(spots, &g.below)
 	factor := g.seen.add(costOf(spots, shares), float64(since.Rest))
 	for i := range spots {
 		spots[i].multiply(factor)
@@ -403,10 +405,12 @@ type shareCost struct {
 type spotCost struct {
 	session.SpotUse
 	calls uint64
+	ended uint64 // the timed ones
 	// nanos of a call as it is, timed one in thinPeriod, and only counted.
 	now, sampled, counted float64
 	recorded              float64 // if the call is traced
 	idle                  float64 // of a root: of the hooks below it, if the call is not traced
+	busiest               string  // the method below a root that is called most
 }
 
 func (s *spotCost) cost() float64 { return s.now * float64(s.calls) }
@@ -441,19 +445,33 @@ func (s *spotCost) period() uint32 {
 	return max(1, s.Setting.Period)
 }
 
+// A descent is what happened below traced calls. The calls there are counted only while they are traced, so that a short time in
+// which one of a thousand calls is traced tells nothing of the others.
+type descent struct {
+	calls, traced float64
+	busiest       string // the method with the most calls in a step
+	most          uint64
+}
+
 // foldTraces makes the roots of traces pay for the calls that are traced below them, because both become fewer if fewer calls
-// of the roots are traced. Below the others, hooks find out that there is nothing to do, as often as below the traced ones.
-func foldTraces(spots []spotCost) []spotCost {
-	below, calls, belowCalls, traced := 0.0, uint64(0), 0.0, 0.0
+// of the roots are traced. Below the others, hooks find out that there is nothing to do, as often as below those traced so far.
+func foldTraces(spots []spotCost, d *descent) []spotCost {
+	below, calls := 0.0, uint64(0)
 	isBelow := func(s spotCost) bool { return s.recorded > 0 && !s.isRoot() }
 	for i := range spots {
 		switch s := &spots[i]; {
 		case isBelow(*s):
 			below += s.cost()
-			belowCalls += float64(s.calls)
+			d.calls += float64(s.calls)
+			if s.calls > d.most {
+				d.busiest, d.most = s.Method, s.calls
+			}
+		case s.isRoot() && s.period() == 1:
+			calls += s.calls
+			d.traced += float64(s.calls)
 		case s.isRoot():
 			calls += s.calls
-			traced += float64(s.calls) / float64(s.period())
+			d.traced += float64(s.ended)
 		}
 	}
 	if calls == 0 {
@@ -462,8 +480,9 @@ func foldTraces(spots []spotCost) []spotCost {
 	spots = slices.DeleteFunc(spots, isBelow)
 	for i := range spots {
 		if s := &spots[i]; s.isRoot() {
-			s.idle = belowCalls / traced * (1 - 1/float64(s.period())) * Off * idleFactor
+			s.idle = d.calls / max(1, d.traced) * (1 - 1/float64(s.period())) * Off * idleFactor
 			s.now += below/float64(calls) + s.idle
+			s.busiest = d.busiest
 		}
 	}
 	return spots
@@ -475,18 +494,18 @@ func (g *governor) read(ctx context.Context, seconds float64) (spots []spotCost,
 	if err != nil {
 		return nil, err
 	}
-	calls, known := make(map[uint32]uint64), make(map[uint32]bool)
+	calls, ended, known := make(map[uint32]uint64), make(map[uint32]uint64), make(map[uint32]bool)
 	for id, totals := range sum.Methods {
-		calls[id] = totals.Calls
+		calls[id], ended[id] = totals.Calls, totals.Timed
 	}
 	uses := g.session.SpotUses()
 	for _, use := range uses {
 		if known[use.ID] = true; !g.known[use.ID] {
-			g.newAt = time.Now()
+			g.newAt, g.below = time.Now(), descent{}
 		}
 	}
-	before := g.calls
-	g.calls, g.known = calls, known
+	before, endedBefore := g.calls, g.ended
+	g.calls, g.ended, g.known = calls, ended, known
 	if before == nil || len(uses) == 0 {
 		return nil, nil
 	}
@@ -495,7 +514,7 @@ func (g *governor) read(ctx context.Context, seconds float64) (spots []spotCost,
 		return nil, err
 	}
 	for _, use := range uses {
-		s := spotCost{SpotUse: use, calls: calls[use.ID] - min(before[use.ID], calls[use.ID])}
+		s := spotCost{SpotUse: use, calls: calls[use.ID] - min(before[use.ID], calls[use.ID]), ended: ended[use.ID] - min(endedBefore[use.ID], ended[use.ID])}
 		part, rate := 0.0, float64(s.calls)/seconds
 		switch flags := use.Setting.Flags; {
 		case flags&arena.Timed != 0:
@@ -611,7 +630,7 @@ func relieve(spots []spotCost, shares []shareCost, allowed float64) (r relief) {
 		return cmp.Or(-cmp.Compare(a.cost(), b.cost()), cmp.Compare(a.ID, b.ID))
 	})
 	if len(spots) > 0 {
-		r.worst = spots[0].Method
+		r.worst = cmp.Or(spots[0].busiest, spots[0].Method)
 	}
 	r.total = costOf(spots, shares)
 	rest := costOf(spots, nil) // what can be thinned

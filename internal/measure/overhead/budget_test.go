@@ -111,15 +111,17 @@ func TestThinTraces(t *testing.T) {
 		{"half of them", 0, 1000, 100_000, 10.1, 20.2, 3},
 		{"much too many", 0, 1000, 100_000, 0.1, 20.2, 13},
 		// Hooks below calls that are not traced take 16.2 ms.
-		{"again", 13, 1000, 100_000, 26.3, 36.4, 33},
-		{"the largest", 900, 1000, 100_000, 0.1, 1233.85, thinPeriod},
+		{"again", 13, 1000, 100_000, 26.3, 20.2 + 100_000/77.0*12/13*13.5/1000, 33},
+		{"the largest", 900, 1000, 100_000, 0.1, 20.2 + 100_000*899/900.0*13.5/1000, thinPeriod},
 		{"no more", thinPeriod, 1000, 100_000, 0.1, 1368.85, 0},
 	} {
 		setting := arena.Probe{Flags: root}
 		if tt.period > 0 {
 			setting = arena.Probe{Flags: root | arena.Sampled, Period: tt.period}
 		}
-		plan := relieve(foldTraces([]spotCost{traced(1, tt.calls, setting, 200), traced(2, tt.inside, arena.Probe{Flags: below}, 200)}), nil, tt.allowed*ms)
+		opens := traced(1, tt.calls, setting, 200)
+		opens.ended = uint64(math.Round(float64(tt.calls) / float64(max(1, tt.period))))
+		plan := relieve(foldTraces([]spotCost{opens, traced(2, tt.inside, arena.Probe{Flags: below}, 200)}, &descent{}), nil, tt.allowed*ms)
 		have := uint32(0)
 		for _, c := range plan.spots {
 			if have = c.to.Period; c.ID != 1 || c.to.Flags != root|arena.Sampled {
@@ -128,6 +130,20 @@ func TestThinTraces(t *testing.T) {
 		}
 		if have != tt.want || math.Abs(plan.total-tt.total*ms) > 1 {
 			t.Errorf("%s: got a period of %d and a cost of %v ms, want %d and %v ms", tt.name, have, plan.total/ms, tt.want, tt.total)
+		}
+	}
+}
+
+// TestRareTraces: if one of a thousand calls is traced, a step may have none of them or one. The hooks below the others cost the same.
+func TestRareTraces(t *testing.T) {
+	look, d := &session.Look{}, &descent{}
+	setting := arena.Probe{Flags: arena.On | arena.Flat | arena.Root | arena.Traced | arena.Sampled, Period: thinPeriod}
+	for _, traced := range []uint64{1, 0, 0, 1, 0} {
+		root, below := spotOf(1, 100, setting, 200, look), spotOf(2, traced*5000, arena.Probe{Flags: arena.On | arena.Flat | arena.Inside | arena.Traced}, 200, look)
+		root.recorded, root.ended, below.recorded = 200, traced, 200
+		found := foldTraces([]spotCost{root, below}, d)
+		if want := 5000 * 0.999 * Off * idleFactor; len(found) != 1 || math.Abs(found[0].idle-want) > 1 || found[0].busiest != below.Method {
+			t.Errorf("after a step with %d traced calls: got %+v, want %v ns for the hooks below a call", traced, found, want)
 		}
 	}
 }

@@ -30,9 +30,14 @@ type account struct {
 	calls   rates
 	endDone func() // ends the goroutine that follows the program; nil if there is none
 
-	left      time.Time // when the hooks began to be removed
-	comingOut tally
-	out       *cost.Loss
+	// Calls of the outer methods for a second of the program's processor time: of results, and with only their own hooks.
+	look        *session.Look
+	work, alone rates
+
+	left        time.Time // when the hooks began to be removed
+	comingOut   tally
+	out         *cost.Loss
+	isRecovered bool // the program ran as before while only outer methods had hooks
 }
 
 const (
@@ -40,6 +45,12 @@ const (
 	// thousandth.
 	followPeriod = 20 * time.Millisecond
 	followEvery  = 500 * time.Millisecond
+	// aloneEvery and aloneIntervals are how the program is measured with the hooks of outer methods only.
+	aloneEvery     = 250 * time.Millisecond
+	aloneIntervals = 12
+	// mostUncertain is how wide the interval of a measured speed may be so that it counts more than one by samples, which do not
+	// show that compiled code is worse than before.
+	mostUncertain = 0.2
 	// leaveLimit bounds how long a program is watched after its hooks were removed, and interruptedLimit
 	// how long after a Ctrl-C.
 	leaveLimit       = 15 * time.Second
@@ -50,7 +61,7 @@ const (
 
 // Follow says that results begin now, after soFar calls of the hooked methods. It watches the program
 // until Leave, or until classes change again. calls returns the calls of hooked methods since any moment.
-func (p *Pace) Follow(ctx context.Context, isHooked func(classfile.MethodRef) bool, soFar uint64, calls func() (uint64, error)) {
+func (p *Pace) Follow(ctx context.Context, l *session.Look, isHooked func(classfile.MethodRef) bool, soFar uint64, calls func() (uint64, error)) {
 	if p == nil {
 		return
 	}
@@ -59,6 +70,7 @@ func (p *Pace) Follow(ctx context.Context, isHooked func(classfile.MethodRef) bo
 		p.by = ByProgram
 	}
 	p.results, p.soFar, p.during, p.whole, p.calls = time.Now(), soFar, tally{}, tally{}, rates{}
+	p.look, p.work = l, rates{}
 	p.was = slownessOf(inScope(p.before, p.by, isHooked))
 	p.during.add(window(inScope(p.after, p.by, isHooked)))
 	p.after = nil
@@ -71,19 +83,20 @@ func (p *Pace) Follow(ctx context.Context, isHooked func(classfile.MethodRef) bo
 	go func() {
 		defer close(done)
 		last, err := calls()
-		at := time.Now()
+		at, worked := time.Now(), workOf(l)
 		for process.Pause(ctx, followEvery) == nil && err == nil {
 			var now uint64
 			if now, err = calls(); err != nil {
 				return
 			}
-			fresh := p.poll(ctx)
+			fresh, worksNow := p.poll(ctx), workOf(l)
 			p.lock.Lock()
+			p.work.addWork(worked, worksNow)
 			p.whole.add(fresh)
 			p.during.add(inScope(fresh, p.by, isHooked))
 			p.calls.add(float64(now-min(now, last)) / time.Since(at).Seconds())
 			p.lock.Unlock()
-			last, at = now, time.Now()
+			last, at, worked = now, time.Now(), worksNow
 		}
 	}()
 }
@@ -109,13 +122,47 @@ func (p *Pace) Leave(ctx context.Context) {
 	p.left = time.Now()
 }
 
+// Alone removes all hooks but those of outer methods, and measures what the program does for its processor time then. HotSpot compiles
+// methods with hooks less well, and without this nobody would know by how much they slowed the program.
+func (p *Pace) Alone(ctx context.Context, limit time.Duration, progress func(Recovery)) {
+	if p == nil || p.look == nil || p.work.n < leastIntervals || !p.canRecover() || ctx.Err() != nil || !p.look.HasInner() {
+		return
+	}
+	if err := p.look.KeepOuter(ctx); err != nil {
+		return // whoever closes the look reports it
+	}
+	if p.isRecovered = p.recover(ctx, limit, progress); !p.isRecovered {
+		return
+	}
+	last := workOf(p.look)
+	for range aloneIntervals {
+		if process.Pause(ctx, aloneEvery) != nil {
+			return
+		}
+		now := workOf(p.look)
+		p.alone.addWork(last, now)
+		last = now
+	}
+}
+
+func (p *Pace) canRecover() bool {
+	return p.sampler != nil && !p.left.IsZero() && len(p.before) >= enoughNow
+}
+
 // Recover waits until the program runs as before, after its hooks were removed. It does not wait for a
 // program without samples, and not long after an interruption. progress is called at each look. It
 // returns the work that was lost; nil if that is not known.
 func (p *Pace) Recover(ctx context.Context, limit time.Duration, progress func(Recovery)) *cost.Loss {
-	if p == nil || p.sampler == nil || p.left.IsZero() || len(p.before) < enoughNow {
+	if p != nil && !p.isRecovered && p.canRecover() {
+		p.recover(ctx, limit, progress)
+	}
+	if p == nil {
 		return nil
 	}
+	return p.out
+}
+
+func (p *Pace) recover(ctx context.Context, limit time.Duration, progress func(Recovery)) (isFormer bool) {
 	limit = min(limit, leaveLimit)
 	if ctx.Err() != nil {
 		ctx, limit = context.WithoutCancel(ctx), min(limit, interruptedLimit)
@@ -124,15 +171,15 @@ func (p *Pace) Recover(ctx context.Context, limit time.Duration, progress func(R
 	for process.Pause(ctx, SettleInterval) == nil {
 		found := p.Look(ctx, func(classfile.MethodRef) bool { return false }, cost.Cost{})
 		if p.sampler == nil || found.Now == nil && found.Took >= idleLimit {
-			return nil
+			return false
 		}
-		if found.Settled || found.Took >= limit {
+		if isFormer = found.Settled; isFormer || found.Took >= limit {
 			break
 		}
 		progress(found)
 	}
 	p.out = lostBySamples(time.Since(p.left), slownessOf(p.before), p.comingOut)
-	return p.out
+	return isFormer
 }
 
 // inHooks returns in how many samples hooks were executing, and in how many the program or its hooks were, since any moment.
@@ -182,6 +229,10 @@ func (p *Pace) Disturbance(hooks *cost.Estimate) *cost.Disturbance {
 	default:
 		speed := speedOf(was, during.slowness())
 		d.Speed = &cost.Estimate{Value: speed.Value * (1 - hooks.Value), Low: speed.Low * (1 - hooks.High), High: speed.High * (1 - hooks.Low)}
+		d.SpeedBy = cost.BySamples
+	}
+	if measured := p.measuredSpeed(); measured != nil && (d.Speed == nil || measured.High-measured.Low <= mostUncertain) {
+		d.Speed, d.SpeedBy, d.Unknown = measured, cost.ByCalls, ""
 	}
 	d.GoingIn, d.ComingOut = p.lostGoingIn(), p.out
 	return d
@@ -202,6 +253,18 @@ func speedOf(before, now Slowness) cost.Estimate {
 		Low:   ratio(1-now.Slow.High, 1-before.Slow.Low),
 		High:  1,
 	}
+}
+
+// measuredSpeed returns what the program did for its processor time while it was measured, relative to what it did when only outer
+// methods had hooks; nil if that was not measured.
+func (p *Pace) measuredSpeed() *cost.Estimate {
+	if p.work.n < leastIntervals || p.alone.n < leastIntervals || p.work.mean <= 0 || p.alone.mean <= 0 {
+		return nil
+	}
+	ratio := p.work.mean / p.alone.mean
+	spread := 1.96 * ratio * math.Hypot(p.work.off(), p.alone.off())
+	bound := func(speed float64) float64 { return min(max(speed, 0), 1) }
+	return &cost.Estimate{Value: bound(ratio), Low: bound(ratio - spread), High: bound(ratio + spread)}
 }
 
 // lostBySamples returns the work that a program has lost at most in some time; nil if there are too
@@ -245,6 +308,38 @@ func (r *rates) add(rate float64) {
 	r.squares += off * (rate - r.mean)
 }
 
+// off is the standard error of the mean, relative to it.
+func (r *rates) off() float64 { return math.Sqrt(r.squares/(r.n-1)/r.n) / r.mean }
+
+// A work is what a program has done so far, and the processor time that it has used.
+type work struct {
+	calls uint64 // of outer methods
+	at    cost.Reading
+	known bool
+}
+
+func workOf(l *session.Look) (w work) {
+	if l == nil {
+		return w
+	}
+	calls, err := l.OuterCalls()
+	if err != nil {
+		return w // the session has ended
+	}
+	at, err := l.Read()
+	return work{calls, at, err == nil}
+}
+
+// addWork adds the work from one moment to another for a second of processor time.
+func (r *rates) addWork(from, to work) {
+	if !from.known || !to.known || to.calls < from.calls {
+		return
+	}
+	if since := from.at.Until(to.at); since.Known.Process && since.Rest > 0 {
+		r.add(float64(to.calls-from.calls) / since.Rest.Seconds())
+	}
+}
+
 const (
 	leastIntervals = 4
 	leastCalls     = 30
@@ -285,13 +380,12 @@ func (m *Means) IsEnough() bool { return m.n >= leastIntervals }
 // SlowedBy returns the part of a method's time that hooks in its callees take: how much less its calls
 // take without them. nil if there are too few intervals.
 func SlowedBy(with, without *Means) *cost.Estimate {
-	if !with.IsEnough() || !without.IsEnough() || with.mean <= 0 {
+	if !with.IsEnough() || !without.IsEnough() || with.mean <= 0 || without.mean <= 0 {
 		return nil
 	}
 	const z = 1.96
-	off := func(m *Means) float64 { return math.Sqrt(m.squares/(m.n-1)/m.n) / max(m.mean, 1) }
 	ratio := without.mean / with.mean
-	spread := z * ratio * math.Hypot(off(with), off(without))
+	spread := z * ratio * math.Hypot(with.off(), without.off())
 	part := func(rest float64) float64 { return min(max(1-rest, 0), 1) }
 	return &cost.Estimate{Value: part(ratio), Low: part(ratio + spread), High: part(ratio - spread)}
 }

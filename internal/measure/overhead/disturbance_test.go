@@ -70,6 +70,10 @@ func disturbances(t *testing.T) {
 	unsettled.results = time.Time{}
 	noCalls := followed(fast, fast)
 	noCalls.calls = rates{}
+	measured := followed(fast, fast)
+	measured.work, measured.alone = ratesOf(80, 82, 78, 80), ratesOf(100, 101, 99, 100)
+	varying := followed(fast, fast)
+	varying.work, varying.alone = ratesOf(80, 120, 40, 80), ratesOf(100, 140, 60, 100)
 	for name, tt := range map[string]struct {
 		pace  *Pace
 		hooks *cost.Estimate
@@ -78,6 +82,8 @@ func disturbances(t *testing.T) {
 		"as before":          {followed(fast, fast), hooks, "disturbance: while measured, the program had 99 % of its former speed (97.1 to 99.5 %); work lost going in: 2.5 s (2.0 to 2.5 s), coming out: unknown"},
 		"half as fast":       {followed(fast, slow), hooks, "disturbance: while measured, the program had 49.5 % of its former speed (44.2 to 99.5 %); work lost"},
 		"faster than before": {followed(slow, fast), hooks, "disturbance: while measured, the program had 99 % of"},
+		"by its calls":       {measured, hooks, "disturbance: while measured, the program had 80 % of its former speed (78.3 to 81.7 %); work lost"},
+		"its calls vary":     {varying, hooks, "disturbance: while measured, the program had 99 % of"},
 		"it never settled":   {unsettled, hooks, "disturbance: while measured, the program had 49.5 % of its former speed (44.2 to 99.5 %); work lost going in: at most 2.7 s"},
 		"no calls":           {noCalls, hooks, "disturbance: while measured, the program had 99 % of its former speed (97.1 to 99.5 %); work lost going in: at most 2.7 s"},
 		"few samples":        {followed(fast, nil), hooks, "disturbance: speed while measured unknown (too few samples of it); work lost going in: 2.5 s"},
@@ -89,6 +95,22 @@ func disturbances(t *testing.T) {
 			t.Errorf("%s:\n got %s\nwant %s…", name, got, tt.want)
 		}
 	}
+	for name, tt := range map[string]struct {
+		hooks    cost.Estimate
+		disturbs bool // a profile, which subtracts what hooks take
+	}{
+		"hooks take little":    {*hooks, true},
+		"hooks take all of it": {cost.Estimate{Value: 0.18, Low: 0.15, High: 0.2}, false},
+	} {
+		d := measured.Disturbance(&tt.hooks)
+		const want = "DISTURBED: these times are of a program that had about 80 % of its former speed (78.3 to 81.7 %), because HotSpot compiles methods with hooks less well: use fewer hooks"
+		if got := d.Disturbed(); got != want {
+			t.Errorf("%s: got %q, want %q", name, got, want)
+		}
+		if got := d.CompiledWorse(); (got == want) != tt.disturbs {
+			t.Errorf("%s: a profile says %q", name, got)
+		}
+	}
 }
 
 func TestFollow(t *testing.T) {
@@ -96,7 +118,7 @@ func TestFollow(t *testing.T) {
 	p.Changed()
 	p.after = samplesOf("a", map[jfr.FrameKind]int{jfr.C2: 70})
 	read := make(chan struct{})
-	p.Follow(t.Context(), func(classfile.MethodRef) bool { return false }, 7, func() (uint64, error) {
+	p.Follow(t.Context(), nil, func(classfile.MethodRef) bool { return false }, 7, func() (uint64, error) {
 		select {
 		case read <- struct{}{}:
 		default:
@@ -114,7 +136,8 @@ func TestFollow(t *testing.T) {
 	p.Close(t.Context())
 	var none *Pace // all of them must accept nil
 	none.Rest(t.Context())
-	none.Follow(t.Context(), nil, 0, nil)
+	none.Follow(t.Context(), nil, nil, 0, nil)
+	none.Alone(t.Context(), 0, nil)
 	none.Leave(t.Context())
 	none.Close(t.Context())
 }

@@ -172,8 +172,7 @@ func (g *governor) step(r reading) decision {
 		return decision{apply: true}
 	case !g.rootCalled:
 		return decision{} // nothing is known yet about the methods below the root
-	case g.phase >= chosen && g.pace < maxPace && g.canTime(r, maxPace):
-		g.pace = maxPace // it was lowered while hooks were tried, or before code was compiled
+	case g.phase >= chosen && g.canTimeMore(r):
 		return decision{apply: true}
 	case g.phase >= chosen:
 		return decision{remove: g.prune(r)}
@@ -279,6 +278,20 @@ func (g *governor) cut(r reading) (isChanged bool) {
 		isChanged, over = true, over-saved
 	}
 	return isChanged
+}
+
+// canTimeMore raises the pace, which was lowered while hooks were tried, or before code was compiled. Figures begin again
+// then, so a small step is not worth it.
+func (g *governor) canTimeMore(r reading) bool {
+	pace := g.pace
+	for pace < maxPace && g.canTime(r, min(2*pace, maxPace)) {
+		pace = min(2*pace, maxPace)
+	}
+	if pace == g.pace || pace < maxPace && pace < 4*g.pace {
+		return false
+	}
+	g.pace = pace
+	return true
 }
 
 // canTime reports whether pace calls of each method could be timed in a second.

@@ -132,6 +132,28 @@ func TestStep(t *testing.T) {
 			change: func(g *governor, _ *reading) { g.phase, g.pace = chosen, 10 },
 			want:   "apply", phase: chosen,
 		},
+		"chosen, pace can rise in part": {
+			change: func(g *governor, r *reading) {
+				g.phase, g.pace = chosen, 10
+				for _, h := range g.order {
+					h.rate = 1000
+				}
+				for r.bill.allowed = 1; !g.canTime(*r, 300); r.bill.allowed *= 1.01 {
+				}
+			},
+			want: "apply", phase: chosen,
+		},
+		"chosen, pace can hardly rise": {
+			change: func(g *governor, r *reading) {
+				g.phase, g.pace = chosen, 10
+				for _, h := range g.order {
+					h.rate = 1000
+				}
+				for r.bill.allowed = 1; !g.canTime(*r, 25); r.bill.allowed *= 1.01 {
+				}
+			},
+			want: "", phase: chosen,
+		},
 		"chosen, pace cannot rise": {
 			change: func(g *governor, _ *reading) {
 				g.phase, g.pace = chosen, 10

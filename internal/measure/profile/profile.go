@@ -330,6 +330,11 @@ func (r *run) leave(ctx context.Context, cause error) (*cct.Profile, error) {
 	profile, err := r.result(ctx)
 	r.enter(Leaving)
 	r.pace.Leave(ctx)
+	if err == nil && ended == nil && cause == nil {
+		r.pace.Alone(ending, r.Settle, func(overhead.Recovery) { r.report() })
+		profile.Disturbance = r.pace.Disturbance(profile.Disturbance.Hooks)
+		disturbed(profile, profile.Disturbance.CompiledWorse())
+	}
 	farewell, closing := r.session.Close(ctx)
 	if err != nil {
 		return nil, errors.Join(err, closing)

@@ -61,10 +61,16 @@ func (r *run) result(ctx context.Context) (*cct.Profile, error) {
 	}
 	r.stacks.complete(profile)
 	profile.Categorize(r.graph.IsSubtype)
-	if profile.Disturbed = cmp.Or(r.settler.disturbed(), profile.Disturbance.MostlyHooks()); profile.Disturbed != "" {
-		profile.Notes = slices.Insert(profile.Notes, 0, profile.Disturbed)
-	}
+	disturbed(profile, cmp.Or(r.settler.disturbed(), profile.Disturbance.MostlyHooks()))
 	return profile, nil
+}
+
+// disturbed says why a profile is not of the program as it runs without Sonde, unless that is "" or has been said.
+func disturbed(p *cct.Profile, why string) {
+	if why != "" && p.Disturbed == "" {
+		p.Disturbed = why
+		p.Notes = slices.Insert(p.Notes, 0, why)
+	}
 }
 
 // describe fills in the data of the run as a whole.

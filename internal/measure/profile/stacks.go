@@ -189,7 +189,8 @@ func (s *stacks) list() (stacks []cct.Stack, note string) {
 	for _, one := range s.seen {
 		stack := *one
 		if stack.Wait == "" {
-			stack.Nanos *= s.clock.stretch(stack.Thread)
+			stack.Unsure = stack.Nanos * s.clock.ready(stack.Thread) / 2
+			stack.Nanos += stack.Unsure
 		}
 		stacks = append(stacks, stack)
 	}
@@ -204,21 +205,22 @@ func (s *stacks) list() (stacks []cct.Stack, note string) {
 }
 
 // A threadClock knows for how long threads were ready to run without a processor. Samples of running
-// threads stand for processor time, but calls take longer if threads have to wait for a processor.
+// threads stand for processor time, but calls take longer if threads have to wait for a processor. The kernel does not say
+// what for: a thread that has used up its share waits in the middle of a call, but one that was woken waits before it, and a
+// server is mostly woken. So none or all of that time can be that of calls.
 type threadClock struct {
 	first, last sampler.Batch
 	numbers     map[uint64]int64 // of threads of the JVM, by ID
 }
 
-// stretch returns by which factor the time of a thread in which it ran or was ready to is longer than
-// its processor time.
-func (c *threadClock) stretch(thread uint64) float64 {
+// ready returns the time in which a thread was ready to run without a processor, relative to its processor time.
+func (c *threadClock) ready(thread uint64) float64 {
 	number, known := c.numbers[thread]
 	ran, ready := c.last.Times[number]-c.first.Times[number], c.last.Ready[number]-c.first.Ready[number]
 	if !known || ran < time.Millisecond || ready < 0 {
-		return 1
+		return 0
 	}
-	return 1 + float64(ready)/float64(ran)
+	return float64(ready) / float64(ran)
 }
 
 // compareStacks orders stacks, so that the same ones give the same sums.
@@ -309,4 +311,17 @@ func (s *stacks) complete(p *cct.Profile) {
 	if note != "" {
 		p.Notes = append(p.Notes, note)
 	}
+	if p.Timing != cct.Stacks {
+		return // hooks measured the times of calls
+	}
+	var all, unsure float64
+	for _, one := range stacks {
+		all, unsure = all+one.Nanos, unsure+one.Unsure
+	}
+	if unsure > notable*all {
+		p.Notes = append(p.Notes, fmt.Sprintf("the threads often waited for a processor, in these calls or between them, which samples do not show: the times may be %s higher or lower", format.Percent(unsure/all)))
+	}
 }
+
+// notable is the part of a time that is worth a note.
+const notable = 0.05

@@ -190,7 +190,7 @@ func (s *settler) look() error {
 		return nil
 	}
 	soFar, _ := s.run.rootCalls()
-	s.run.pace.Follow(context.Background(), s.run.isHooked, soFar, func() (uint64, error) { // the session bounds it
+	s.run.pace.Follow(context.Background(), s.run.session, s.run.isHooked, soFar, func() (uint64, error) { // the session bounds it
 		calls, _ := s.run.rootCalls()
 		return calls, s.run.session.Err()
 	})
