@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"os/exec"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sonde-jvm/sonde/bench/harness"
 	"github.com/sonde-jvm/sonde/internal/jvm/cost"
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
@@ -116,26 +116,24 @@ func readMonitor(out []byte) (o outcome, err error) {
 }
 
 func readTrace(out []byte) (o outcome, err error) {
-	var nanos, squares, number float64
+	var took []float64
 	lines := bytes.Split(bytes.TrimSpace(out), []byte("\n"))
 	for _, line := range lines[:len(lines)-1] {
 		var t document.Transaction
 		if err := json.Unmarshal(line, &t); err != nil {
 			return o, err
 		}
-		took := float64(t.Duration)
-		nanos, squares, number = nanos+took, squares+took*took, number+1
+		took = append(took, float64(t.Duration))
 	}
 	var end document.TraceEnd
 	if err := json.Unmarshal(lines[len(lines)-1], &end); err != nil {
 		return o, err
 	}
-	if number < 2 {
-		return o, fmt.Errorf("%g calls were traced: a mean of them says nothing", number)
+	if len(took) < 2 {
+		return o, fmt.Errorf("%d calls were traced: a mean of them says nothing", len(took))
 	}
-	mean := nanos / number
-	e := 1.96 * math.Sqrt(max(0, squares/number-mean*mean)/(number-1)) // a mean of few calls; trace itself reports calls, no means
-	o = outcome{mean: mean, low: mean - e, high: mean + e, from: end.Began, took: end.Took}
+	mean, within := harness.Mean(took) // trace itself reports calls, no means
+	o = outcome{mean: mean, low: mean - within, high: mean + within, from: end.Began, took: end.Took}
 	o.told(end.Disturbed, end.Disturbance)
 	return o, nil
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -381,6 +382,7 @@ type traceRun struct {
 	hasTitle bool // the list has its title
 	drawn    time.Time
 	means    overhead.Means // of the traced method
+	slower   string         // that traced calls take longer than others; "" if they do not
 	stream   *otlp.Stream   // nil without --otlp
 	streamed int            // of the kept transactions
 
@@ -555,21 +557,28 @@ func (r *traceRun) sendKept(ctx context.Context) {
 	r.stream.Add(fresh)
 }
 
-// rootTotals returns the time of all calls of the traced method so far, and their number.
-func (r *traceRun) rootTotals() (nanos, calls uint64) {
+// rootTotals returns the time of all timed calls of the traced method so far, and their number.
+func (r *traceRun) rootTotals() (nanos, timed uint64) {
+	nanos, timed, _ = r.rootCalls()
+	return nanos, timed
+}
+
+// rootCalls returns also the number of all calls.
+func (r *traceRun) rootCalls() (nanos, timed, calls uint64) {
 	found, err := r.applied.Results()
 	if err != nil {
-		return 0, 0 // the end reports it
+		return 0, 0, 0 // the end reports it
 	}
 	for i := range found.Rows {
-		nanos, calls = nanos+found.Rows[i].Nanos, calls+found.Rows[i].Timed
+		nanos, timed, calls = nanos+found.Rows[i].Nanos, timed+found.Rows[i].Timed, calls+found.Rows[i].Calls
 	}
-	return nanos, calls
+	return nanos, timed, calls
 }
 
 // compareUntraced determines what the hooks below the traced method cost it: for a second, only the method
 // itself is timed. Short traces have too few calls for that.
 func (r *traceRun) compareUntraced(ctx context.Context) {
+	_, timed, calls := r.rootCalls()
 	if r.pace == nil || !r.means.IsEnough() || r.applied.SetLevel(ctx, tracedName, probeset.Time) != nil {
 		return
 	}
@@ -581,7 +590,14 @@ func (r *traceRun) compareUntraced(ctx context.Context) {
 		}
 	}
 	without.Add(r.rootTotals())
-	r.hooksTook = overhead.SlowedBy(&r.means, &without)
+	r.hooksTook = overhead.SlowedBy(&r.means, &without).Times(float64(timed) / float64(max(timed, calls)))
+	if len(r.conditions()) == 0 || len(r.conditions()) == 1 && r.sample > 1 { // others choose calls that are not like the rest
+		var traced overhead.Means
+		for _, t := range r.kept {
+			traced.AddOne(float64(t.Duration))
+		}
+		r.slower = overhead.SlowerThan(&traced, &without)
+	}
 }
 
 // step reads the rings, and shows transactions that have become whole.
@@ -644,7 +660,7 @@ func (r *traceRun) finish(ctx context.Context, ended ending) error {
 		}
 	}
 	farewell, err := r.leave(ctx, ended)
-	result.Disturbed, result.Disturbance = r.disturbed(), r.disturbance
+	result.Disturbed, result.Disturbance = cmp.Or(r.disturbed(), r.slower), r.disturbance
 	failure = errors.Join(failure, err, r.write(result, ended))
 	r.reportFarewell(farewell)
 	if len(result.Transactions) == 0 && failure == nil {

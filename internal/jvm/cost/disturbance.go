@@ -29,6 +29,14 @@ type Estimate struct {
 	High  float64 `json:"high"`
 }
 
+// Times returns a part of an estimate; nil of nil.
+func (e *Estimate) Times(part float64) *Estimate {
+	if e == nil {
+		return nil
+	}
+	return &Estimate{part * e.Value, part * e.Low, part * e.High}
+}
+
 // A Loss is lost work in seconds.
 type Loss struct {
 	Estimate
@@ -52,6 +60,9 @@ func (d *Disturbance) String() string {
 		text += "speed while measured unknown (" + d.Unknown + ")"
 	} else {
 		text += fmt.Sprintf("while measured, the program had %s %% of its former speed (%s to %s %%)", percent(d.Speed.Value), percent(d.Speed.Low), percent(d.Speed.High))
+	}
+	if lower := d.Lower(); lower > 0.01 {
+		text += fmt.Sprintf("; without hooks, times may be up to %s %% lower", percent(lower))
 	}
 	return text + "; work lost going in: " + d.GoingIn.String() + ", coming out: " + d.ComingOut.String()
 }
@@ -79,6 +90,15 @@ const (
 func (d *Disturbance) slowedBy() string {
 	return fmt.Sprintf("DISTURBED: these times are of a program that had about %s %% of its former speed (%s to %s %%), because HotSpot compiles methods with hooks less well: use fewer hooks",
 		percent(d.Speed.Value), percent(d.Speed.Low), percent(d.Speed.High))
+}
+
+// Lower is by which part times may be too high at most, although the cost of hooks is subtracted from them, because HotSpot compiles
+// methods with hooks less well. It is 0 if it is not known.
+func (d *Disturbance) Lower() float64 {
+	if d == nil || d.SpeedBy != ByCalls || d.Hooks == nil {
+		return 0
+	}
+	return max(0, 1-d.Speed.Low/(1-min(d.Hooks.Value, mostHooks)))
 }
 
 // CompiledWorse says that times, although the cost of hooks is subtracted from them, are of a program that hooks have made slower

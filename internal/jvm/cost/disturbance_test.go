@@ -1,6 +1,7 @@
 package cost
 
 import (
+	"math"
 	"strings"
 	"testing"
 )
@@ -30,5 +31,22 @@ func TestDisturbed(t *testing.T) {
 				t.Errorf("MostlyHooks: want %t, got %q", test.mostly, got)
 			}
 		})
+	}
+}
+
+func TestTimesMayBeLower(t *testing.T) {
+	speed, hooks := &Estimate{0.95, 0.9, 1}, &Estimate{0.01, 0, 0.02}
+	for _, test := range []struct {
+		disturbance *Disturbance
+		want        float64
+	}{
+		{&Disturbance{Speed: speed, SpeedBy: ByCalls, Hooks: hooks}, 1 - 0.9/0.99},
+		{&Disturbance{Speed: speed, SpeedBy: BySamples, Hooks: hooks}, 0},
+		{&Disturbance{Speed: speed, SpeedBy: ByCalls}, 0},
+		{nil, 0},
+	} {
+		if got := test.disturbance.Lower(); math.Abs(got-test.want) > 1e-9 {
+			t.Errorf("%v: times may be lower by %g, want %g", test.disturbance, got, test.want)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package overhead
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"sync"
 	"time"
@@ -374,6 +375,9 @@ func (m *Means) Add(nanos, calls uint64) {
 	m.nanos, m.calls = nanos, calls
 }
 
+// AddOne takes in the time of one call as if it were an interval.
+func (m *Means) AddOne(nanos float64) { m.add(nanos) }
+
 // IsEnough reports whether there are enough intervals.
 func (m *Means) IsEnough() bool { return m.n >= leastIntervals }
 
@@ -388,6 +392,24 @@ func SlowedBy(with, without *Means) *cost.Estimate {
 	spread := z * ratio * math.Hypot(with.off(), without.off())
 	part := func(rest float64) float64 { return min(max(1-rest, 0), 1) }
 	return &cost.Estimate{Value: part(ratio), Low: part(ratio + spread), High: part(ratio - spread)}
+}
+
+// slowerPart is how much longer than others traced calls may take.
+const slowerPart = 0.05
+
+// SlowerThan says that traced calls, without the cost of their hooks, take longer than calls without hooks below them; "" if that can be
+// chance. HotSpot compiles what hooks do in traced calls for the other calls, if few are traced.
+func SlowerThan(traced, without *Means) string {
+	if !traced.IsEnough() || !without.IsEnough() || without.mean <= 0 {
+		return ""
+	}
+	const z = 1.96
+	ratio := traced.mean / without.mean
+	spread := z * ratio * math.Hypot(traced.off(), without.off())
+	if ratio-spread <= 1+slowerPart {
+		return ""
+	}
+	return fmt.Sprintf("DISTURBED: traced calls took %.2g times as long as calls without hooks below (%.2g to %.2g times): use fewer --levels", ratio, ratio-spread, ratio+spread)
 }
 
 // A Used is what the calls of one method with a hook are.

@@ -82,7 +82,7 @@ func disturbances(t *testing.T) {
 		"as before":          {followed(fast, fast), hooks, "disturbance: while measured, the program had 99 % of its former speed (97.1 to 99.5 %); work lost going in: 2.5 s (2.0 to 2.5 s), coming out: unknown"},
 		"half as fast":       {followed(fast, slow), hooks, "disturbance: while measured, the program had 49.5 % of its former speed (44.2 to 99.5 %); work lost"},
 		"faster than before": {followed(slow, fast), hooks, "disturbance: while measured, the program had 99 % of"},
-		"by its calls":       {measured, hooks, "disturbance: while measured, the program had 80 % of its former speed (78.3 to 81.7 %); work lost"},
+		"by its calls":       {measured, hooks, "disturbance: while measured, the program had 80 % of its former speed (78.3 to 81.7 %); without hooks, times may be up to 20.9 % lower; work lost"},
 		"its calls vary":     {varying, hooks, "disturbance: while measured, the program had 99 % of"},
 		"it never settled":   {unsettled, hooks, "disturbance: while measured, the program had 49.5 % of its former speed (44.2 to 99.5 %); work lost going in: at most 2.7 s"},
 		"no calls":           {noCalls, hooks, "disturbance: while measured, the program had 99 % of its former speed (97.1 to 99.5 %); work lost going in: at most 2.7 s"},
@@ -182,6 +182,30 @@ func TestSlowedBy(t *testing.T) {
 		got := SlowedBy(tt.with, tt.without)
 		if (got == nil) != (tt.want == nil) || got != nil && (!near(got.Value, tt.want.Value) || !near(got.Low, tt.want.Low) || !near(got.High, tt.want.High)) {
 			t.Errorf("%s: %+v, want %+v", name, got, tt.want)
+		}
+	}
+}
+
+func TestTracedCallsAreSlower(t *testing.T) {
+	meansOf := func(nanos ...float64) *Means {
+		var m Means
+		for _, n := range nanos {
+			m.AddOne(n)
+		}
+		return &m
+	}
+	without := meansOf(100, 101, 99, 100, 100)
+	for _, test := range []struct {
+		traced   *Means
+		isSlower bool
+	}{
+		{meansOf(200, 190, 210, 205), true},
+		{meansOf(100, 105, 104, 103), false},
+		{meansOf(101, 99, 102, 700), false}, // one call of them may be slow by chance
+		{meansOf(200, 200), false},          // too few
+	} {
+		if got := SlowerThan(test.traced, without); (got != "") != test.isSlower {
+			t.Errorf("traced calls of %v beside others of 100: %q, want slower: %t", test.traced.mean, got, test.isSlower)
 		}
 	}
 }
