@@ -44,7 +44,7 @@ const (
 	tolerance = 0.05 // how far a reported mean may be from the program's own
 	// A program is steady if its mean differs from the one before by less than steadyPart; it is measured after warmUps in any case.
 	steadyPart = 0.03
-	warmUps    = 10
+	warmUps    = 6
 	jarFolder  = "/usr/share/java/"
 )
 
@@ -93,7 +93,9 @@ func main() {
 				jdks = append(jdks, b)
 				all.Go(func() {
 					b.core = <-cores
-					b.failed = b.measure(ctx)
+					if b.failed = b.measure(ctx); b.failed != nil {
+						progress("JDK %d: %v", jdk.Major, b.failed)
+					}
 					cores <- b.core
 				})
 				return nil
