@@ -42,6 +42,7 @@ type Look struct {
 	seen      map[seenClass]bool       // classes that Prefetch and Survey have returned
 	thinned   map[uint32]bool          // by the ids of hooks: they measure less than the look wanted
 	isClosed  bool
+	restored  int // classes that KeepOuter has restored
 }
 
 // A seenClass identifies a loaded class.
@@ -902,13 +903,15 @@ func (l *Look) Close(ctx context.Context) (Farewell, error) {
 		return l.Session.close(ctx)
 	}
 	isLast := l.looks.endIfLast()
-	all := l.wants.request()
+	all, before := l.wants.request(), uint32(l.restored)
 	l.follower = nil
 	l.looks.lock.Unlock()
 	if isLast {
 		defer l.looks.leave()
 		defer l.reportProgress()()
-		return l.Session.close(ctx)
+		farewell, err := l.Session.close(ctx)
+		farewell.Restored.Classes += before
+		return farewell, err
 	}
 	begin := time.Now()
 	installation, err := l.Update(ctx, Change{Remove: all})
@@ -921,6 +924,7 @@ func (l *Look) Close(ctx context.Context) (Farewell, error) {
 		l.looks.traces = nil
 	}
 	farewell := Farewell{Took: time.Since(begin)}
+	farewell.Restored.Classes = before
 	for _, batch := range installation.Batches {
 		farewell.Restored.Classes += uint32(batch.Classes)
 		farewell.Pause = farewell.Pause.Then(batch.Cost)

@@ -135,6 +135,9 @@ func TestOnlyOuterHooksAreKept(t *testing.T) {
 		if have, err := l.OuterCalls(); err != nil || have != 2*round {
 			t.Errorf("%d calls in two rounds, want %d: %v", have, 2*round, err)
 		}
+		if farewell, err := l.Close(t.Context()); err != nil || int(farewell.Restored.Classes) != all {
+			t.Errorf("in all, %d classes were restored, want %d: %v", farewell.Restored.Classes, all, err)
+		}
 	})
 }
 

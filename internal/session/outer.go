@@ -42,7 +42,12 @@ func (l *Look) KeepOuter(ctx context.Context) error {
 	if err := l.Follow(ctx, Follower{Only: []control.Filter{}}); err != nil {
 		return err
 	}
+	before := l.Classes()
 	_, err := l.Unhook(ctx, l.inner())
+	after := l.Classes()
+	l.looks.lock.Lock()
+	defer l.looks.lock.Unlock()
+	l.restored += before - after
 	return err
 }
 
