@@ -32,7 +32,7 @@ import (
 var (
 	programs = flag.String("programs", "shop,H2,Tomcat,javac,JRuby,YAML", "programs to measure")
 	names    = flag.String("commands", "nothing,count,monitor,trace,auto,exact", "commands to run: auto and exact are timings of profile")
-	warm     = flag.Duration("warm", 8*time.Second, "processor time of a program before it is measured, several times: until it is as fast as before")
+	warm     = flag.Duration("warm", 6*time.Second, "processor time of a program before it is measured, several times: until it is as fast as before")
 	before   = flag.Duration("before", 10*time.Second, "processor time of a program before a command begins")
 	length   = flag.Duration("length", 10*time.Second, "length of the results of commands")
 	after    = flag.Duration("after", 3*time.Second, "processor time of a program after a command")

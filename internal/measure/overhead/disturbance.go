@@ -46,9 +46,12 @@ const (
 	// thousandth.
 	followPeriod = 20 * time.Millisecond
 	followEvery  = 500 * time.Millisecond
-	// aloneEvery and aloneIntervals are how the program is measured with the hooks of outer methods only.
-	aloneEvery     = 250 * time.Millisecond
-	aloneIntervals = 12
+	// aloneEvery is the interval in which the program is measured with the hooks of outer methods only: leastAlone times, and up to mostAlone
+	// times until the mean is known to exactAlone.
+	aloneEvery = 250 * time.Millisecond
+	leastAlone = 12
+	mostAlone  = 40
+	exactAlone = 0.02
 	// mostUncertain is how wide the interval of a measured speed may be so that it counts more than one by samples, which do not
 	// show that compiled code is worse than before.
 	mostUncertain = 0.2
@@ -136,7 +139,7 @@ func (p *Pace) Alone(ctx context.Context, limit time.Duration, progress func(Rec
 		return
 	}
 	last := workOf(p.look)
-	for range aloneIntervals {
+	for i := 0; i < leastAlone || i < mostAlone && 1.96*p.alone.off() > exactAlone; i++ {
 		if process.Pause(ctx, aloneEvery) != nil {
 			return
 		}
