@@ -87,9 +87,14 @@ const (
 	mostHooks   = 0.5
 )
 
+// slowedBy says that the program was slower, for another reason than the time that hooks took.
 func (d *Disturbance) slowedBy() string {
-	return fmt.Sprintf("DISTURBED: these times are of a program that had about %s %% of its former speed (%s to %s %%), because HotSpot compiles methods with hooks less well: use fewer hooks",
-		percent(d.Speed.Value), percent(d.Speed.Low), percent(d.Speed.High))
+	why := "a part of its code was not yet compiled again: measure longer"
+	if d.SpeedBy == ByCalls {
+		why = "HotSpot compiles methods with hooks less well: use fewer hooks"
+	}
+	return fmt.Sprintf("DISTURBED: these times are of a program that had about %s %% of its former speed (%s to %s %%), because %s",
+		percent(d.Speed.Value), percent(d.Speed.Low), percent(d.Speed.High), why)
 }
 
 // Lower is by which part times may be too high at most, although the cost of hooks is subtracted from them, because HotSpot compiles
@@ -101,10 +106,10 @@ func (d *Disturbance) Lower() float64 {
 	return max(0, 1-d.Speed.Low/(1-min(d.Hooks.Value, mostHooks)))
 }
 
-// CompiledWorse says that times, although the cost of hooks is subtracted from them, are of a program that hooks have made slower
+// Slowed says that times, although the cost of hooks is subtracted from them, are of a program that hooks have made slower
 // otherwise; "" if they are not, or if that is not known.
-func (d *Disturbance) CompiledWorse() string {
-	if d == nil || d.SpeedBy != ByCalls || d.Hooks == nil || d.Speed.Value >= undisturbed*(1-min(d.Hooks.High, mostHooks)) {
+func (d *Disturbance) Slowed() string {
+	if d == nil || d.Speed == nil || d.Hooks == nil || d.Speed.Value >= undisturbed*(1-min(d.Hooks.Value, mostHooks)) {
 		return ""
 	}
 	return d.slowedBy()

@@ -50,3 +50,23 @@ func TestTimesMayBeLower(t *testing.T) {
 		}
 	}
 }
+
+func TestSlowed(t *testing.T) {
+	by := func(how string, speed, hooks float64) *Disturbance {
+		return &Disturbance{Speed: &Estimate{speed, speed - 0.1, speed + 0.1}, SpeedBy: how, Hooks: &Estimate{hooks, 0, 2 * hooks}}
+	}
+	for _, test := range []struct {
+		disturbance *Disturbance
+		want        string // how the text ends
+	}{
+		{by(ByCalls, 0.85, 0.01), "use fewer hooks"},
+		{by(BySamples, 0.85, 0.01), "measure longer"},
+		{by(ByCalls, 0.85, 0.15), ""}, // hooks took what is missing, and it is subtracted
+		{&Disturbance{Unknown: "too few samples of it"}, ""},
+		{nil, ""},
+	} {
+		if got := test.disturbance.Slowed(); (got == "") != (test.want == "") || !strings.HasSuffix(got, test.want) {
+			t.Errorf("%v: %q, want it to end with %q", test.disturbance, got, test.want)
+		}
+	}
+}

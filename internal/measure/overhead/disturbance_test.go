@@ -107,7 +107,7 @@ func disturbances(t *testing.T) {
 		if got := d.Disturbed(); got != want {
 			t.Errorf("%s: got %q, want %q", name, got, want)
 		}
-		if got := d.CompiledWorse(); (got == want) != tt.disturbs {
+		if got := d.Slowed(); (got == want) != tt.disturbs {
 			t.Errorf("%s: a profile says %q", name, got)
 		}
 	}

@@ -333,7 +333,9 @@ func (r *run) leave(ctx context.Context, cause error) (*cct.Profile, error) {
 	if err == nil && ended == nil && cause == nil {
 		r.pace.Alone(ending, r.Settle, func(overhead.Recovery) { r.report() })
 		profile.Disturbance = r.pace.Disturbance(profile.Disturbance.Hooks)
-		disturbed(profile, profile.Disturbance.CompiledWorse())
+	}
+	if err == nil {
+		disturbed(profile, profile.Disturbance.Slowed())
 	}
 	farewell, closing := r.session.Close(ctx)
 	if err != nil {
