@@ -321,10 +321,10 @@ func (r *run) judge() (harness.Verdict, string) {
 		return harness.Met, "within 5 %"
 	case r.low <= r.expected() && r.expected() <= r.high:
 		return harness.Met, "within its interval"
-	case cmp.Or(r.low, r.mean)*(1-r.disturbance.Lower()) <= r.expected() && r.expected() <= r.mean:
-		return harness.Met, "no lower than it says it may be"
 	case r.disturbed:
 		return harness.Met, "says it is disturbed"
+	case cmp.Or(r.low, r.mean)*(1-r.disturbance.Lower()) <= r.expected() && r.expected() <= r.mean:
+		return harness.Met, "no lower than it says it may be"
 	case math.Abs(r.off()) <= tolerance+r.chance:
 		return harness.Unclear, "both programs went apart as far without a command"
 	case math.Abs(r.mean/float64(r.ownThen)/r.work-1) <= tolerance:
