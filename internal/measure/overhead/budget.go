@@ -682,12 +682,19 @@ func relieve(spots []spotCost, shares []shareCost, allowed float64) (r relief) {
 	return r
 }
 
+// isIdle reports whether tracing fewer calls of a root is no help: hooks below calls that are not traced cost too much already, and most
+// of all.
+func (s *spotCost) isIdle(excess float64) bool {
+	const most = 0.75
+	return s.idle*float64(s.calls) > s.cost()-excess && s.counted+s.idle > most*s.now
+}
+
 // less returns the next setting of a spot that costs less, and what that saves for each call, if hooks cost
 // too much by some nanoseconds; 0 if there is none.
 func (s *spotCost) less(excess float64) (to arena.Probe, saved float64) {
 	flags := s.Setting.Flags
 	switch {
-	case s.isRoot() && s.period() < thinPeriod:
+	case s.isRoot() && s.period() < thinPeriod && !s.isIdle(excess):
 		const margin, mostAtOnce = 1.25, 10
 		part := max(1-excess/max(1, s.cost()-s.idle*float64(s.calls)), 1.0/mostAtOnce)
 		to = arena.Probe{Flags: flags | arena.Sampled, Period: uint32(min(thinPeriod, margin*float64(s.period())/part+1))}
