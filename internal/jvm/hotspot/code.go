@@ -292,6 +292,14 @@ type blob struct {
 	pcs      []byte // descriptions of addresses, in their order
 	scopes   []byte
 	metadata []byte // addresses of methods and classes
+
+	calls map[uint64]call // that were right, by their return addresses
+}
+
+// A call is what compiled code has called at a place. Only where it is fixed, it cannot be another method the next time.
+type call struct {
+	method  uint64
+	isFixed bool
 }
 
 // hasScopes reports whether the code is that of a method.

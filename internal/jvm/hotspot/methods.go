@@ -104,6 +104,15 @@ func (m *methods) find(address uint64) *method {
 	return known
 }
 
+// isSame reports whether two methods are versions of one: classes that are redefined get new ones.
+func (m *methods) isSame(one, other uint64) bool {
+	if one == other {
+		return true
+	}
+	a, b := m.find(one), m.find(other)
+	return a != nil && b != nil && *a.info == *b.info
+}
+
 // holds reports whether everything is still as it was.
 func (m *methods) holds(p *proof) bool {
 	if p.spans == nil {

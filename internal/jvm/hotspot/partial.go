@@ -307,8 +307,10 @@ func epilogueARM64(code []byte) bool {
 	return false
 }
 
-// longestCall bounds the bytes of a call.
-const longestCall = 13
+const (
+	longestCall = 13 // bytes of a call
+	callSize    = 5  // of call n
+)
 
 // isAfterCall reports whether the instruction before an address is a call of some code; of any code if called is nil.
 func (w *walk) isAfterCall(pc uint64, called *blob) bool {
@@ -329,21 +331,26 @@ func (w *walk) isAfterCall(pc uint64, called *blob) bool {
 	return target >= called.codeBegin && target < called.codeEnd
 }
 
-// target returns where the call before a return address leads, if its code has that.
-func (w *walk) target(pc uint64) (target uint64, direct bool) {
-	code := w.memory.bytes(pc-longestCall, longestCall)
-	if code == nil || w.machine.link >= 0 {
-		return 0, false
+// target returns where the call before a return address leads, if its code has that, and whether it always leads there.
+// If the receiver decides, a register gets the class of the last receiver first: mov rax, n.
+func (w *walk) target(pc uint64) (target uint64, isFixed, direct bool) {
+	const receiverSize = 10
+	if w.machine.link >= 0 {
+		return 0, false, false
+	}
+	code := w.memory.bytes(pc-receiverSize-callSize, receiverSize+callSize)
+	if code == nil {
+		return 0, false, false
 	}
 	target, direct, _ = callAMD64(code, pc)
-	return target, direct
+	return target, !bytes.HasPrefix(code, []byte{0x48, 0xb8}), direct
 }
 
 // callAMD64 recognizes a call at the end of some code, and its target if the code has it.
 func callAMD64(code []byte, pc uint64) (target uint64, direct, ok bool) {
 	n := len(code)
 	switch {
-	case code[n-5] == 0xe8: // call n
+	case code[n-callSize] == 0xe8: // call n
 		return pc + uint64(int64(int32(binary.LittleEndian.Uint32(code[n-4:])))), true, true
 	case code[n-13] == 0x49 && code[n-12] == 0xba && code[n-3] == 0x41 && code[n-2] == 0xff && code[n-1] == 0xd2: // mov r10, n; call r10
 		return binary.LittleEndian.Uint64(code[n-11:]), true, true

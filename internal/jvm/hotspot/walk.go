@@ -290,15 +290,24 @@ func (w *walk) isCompiled(pc uint64) bool {
 // isUnsure reports whether a word may be the return address of a frame, in code of which nothing is known for sure.
 func (w *walk) isUnsure(pc uint64) bool { return w.code.holds(pc) && w.code.find(pc) == nil }
 
-// callsOther reports whether the call before a return address is one of another method than that of some code. Calls
-// that depend on the receiver, and of methods that are not compiled, lead to other code first.
-func (w *walk) callsOther(pc uint64, called *blob) bool {
-	target, direct := w.target(pc)
-	if !direct {
+// callsOther reports whether the call before a return address in some code is one of another method than that of the code
+// called. Calls of methods that are not compiled lead to other code first. Where the receiver decides, a call leads to
+// the method of the last receiver: that tells something only about a frame that a search has found.
+func (w *walk) callsOther(b *blob, pc uint64, called *blob) bool {
+	if last := b.calls[pc]; last.method == called.method && (last.isFixed || !w.found) {
 		return false
 	}
-	b := w.code.find(target)
-	return b != nil && b.kind == compiledCode && b.method != called.method
+	target, isFixed, direct := w.target(pc)
+	if direct && (isFixed || w.found) {
+		if other := w.code.find(target); other != nil && other.kind == compiledCode && !w.methods.isSame(other.method, called.method) {
+			return true
+		}
+	}
+	if b.calls == nil {
+		b.calls = map[uint64]call{}
+	}
+	b.calls[pc] = call{called.method, isFixed}
+	return false
 }
 
 // isDescribed reports whether the compiler has described a return address.
@@ -338,7 +347,7 @@ func (w *walk) compiled(b *blob) (bool, End) {
 		}
 		scope, _ = w.code.desc(b, pc, false)
 	}
-	if w.found && described && w.callee != nil && w.callsOther(pc, w.callee) {
+	if described && w.callee != nil && w.callsOther(b, pc, w.callee) {
 		return false, UnknownCode
 	}
 	if !w.addCompiled(b, scope) {

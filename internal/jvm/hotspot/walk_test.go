@@ -220,6 +220,45 @@ func TestWalk(t *testing.T) {
 	}
 }
 
+// TestSkippedCaller walks a stack on which leaf returns to a call of another method in outer, as if a frame between them had been
+// taken for a part of leaf's.
+func TestSkippedCaller(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		called func(p *program) uint64 // by outer
+		before []byte                  // the call
+		want   []string
+		end    End
+	}{
+		{"another method", func(p *program) uint64 { return p.method("App", "between") }, nil, []string{"App.leaf:101 C1"}, UnknownCode},
+		{"leaf before its class was redefined", func(p *program) uint64 { return p.method("App", "leaf") }, nil, nil, Complete},
+		{"another method of the last receiver", func(p *program) uint64 { return p.method("App", "between") }, []byte{0x48, 0xb8, 1, 2, 3, 4, 5, 6, 7, 8}, nil, Complete},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			p := newProgram(amd64)
+			code := p.place(piece{name: "nmethod", frame: 4, method: test.called(p), id: 9, level: 4, code: slices.Repeat([]byte{0x90}, 64)})
+			at := p.outerCode + callInOuter
+			call := append(test.before, 0xe8)
+			call = binary.LittleEndian.AppendUint32(call, uint32(code-at))
+			copy(p.slab[at-uint64(len(call))-base:], call)
+			th := newThread(t, p, amd64)
+			th.interpreted(p.main)
+			th.compiled(6, at)
+			th.compiled(4, p.leafCode+40)
+			want := test.want
+			if want == nil {
+				want = append([]string{"App.leaf:101 C1"}, allFrames[1:]...)
+			}
+			w := p.walker(t, amd64)
+			for range 2 { // the second time with what is kept of the first
+				if got, end := th.walk(w); strings.Join(got, ", ") != strings.Join(want, ", ") || end != test.end {
+					t.Errorf("got %q, %v\nwant %q, %v", got, end, want, test.end)
+				}
+			}
+		})
+	}
+}
+
 // TestStaleFrames interrupts a stub above words that earlier calls have left there, which look like frames of leaf that
 // outer has called.
 func TestStaleFrames(t *testing.T) {
