@@ -686,7 +686,7 @@ func (r *drillRun) leaveFrequent(ctx context.Context, least uint64) bool {
 		r.remark(format.OneLine(err))
 		return false
 	}
-	r.screen.say("%s so often that callees get no hooks; %s no hook", format.Count(len(many), "method is called", "methods are called"), format.Count(len(tooMany), "of them has", "of them have"))
+	r.screen.say("%s so often that the methods they call get no hooks; %s", format.Count(len(many), "method is called", "methods are called"), format.Count(len(tooMany), "of these has no hook itself", "of these have no hook themselves"))
 	r.restart(ctx)
 	r.beginLevel()
 	return true

@@ -3,8 +3,8 @@
 //
 // Pauses come from the counters that the JVM publishes in shared memory (package
 // perfdata), which a JVM with -XX:-UsePerfData or -XX:+PerfDisableSharedMem does not have.
-// Processor time comes from /proc, by the names of the JVM's threads, which JDK 8 does
-// not give them. Every result says which of its numbers are known.
+// Processor time comes from /proc, where the compilers' threads are found by their names. JDK 8 does not
+// name its threads there. Every result says which of its numbers are known.
 //
 // All of a JVM's pauses in an interval count, whatever caused them: a collection in the
 // same interval is in the sum. So an interval should begin and end close to the action.

@@ -170,7 +170,7 @@ func (r *run) notes(p *cct.Profile, handing float64) []string {
 		note("the root was not called; check the pattern, and note that calls that began before Sonde attached are not counted")
 	}
 	if lambdas := r.lambdaRoots(); len(lambdas) > 0 {
-		note("the JVM generates classes for lambdas and method references, which cannot have hooks; the roots are the methods that these classes call, with all their calls: %s", some(lambdas))
+		note("the classes that the JVM generates for lambdas and method references cannot have hooks; instead, the methods that these classes call are the roots, and calls of them from elsewhere count, too: %s", some(lambdas))
 	}
 	if r.missing > 0 {
 		note("%s have no class file: their callees are not followed", format.Plural(r.missing, "class"))

@@ -1,6 +1,6 @@
 // Package callers prepares the result of a root-cause search for all its reports: it computes
-// the main call path to a hot spot, the method of the program that causes it, and
-// where several callers matter.
+// the main call path to a hot spot, the method of the program that causes the hot spot, and the first method on
+// that path with several callers that matter, because each accounts for at least 2 % of its time.
 package callers
 
 import (

@@ -507,7 +507,7 @@ func (r *profileReport) calibration(c cct.Calibration) {
 		r.say("  not calibrated: the times include the cost of measuring")
 		return
 	}
-	r.say("  calibrated %s in the target, with its own hooks around a body of known length:", format.Count(c.Times, "time", "times"))
+	r.say("  cost of hooks, measured %s in the target around code of known length:", format.Count(c.Times, "time", "times"))
 	var drawn cct.Span
 	if r.profile.Timing != cct.Exact {
 		drawn = c.Drawn

@@ -16,8 +16,8 @@
 //	constant   = 12 | 7L | 0x1f | 2.5 | 5ms | 'c' | "text" | true | false | null | CONSTANT .
 //
 // In Sonde's own rules ([ParseOwn]), a path may also begin with a static call, $(a.b.C).name(), and calls may
-// have a string as their argument. A call name("text", $parent) at the end of a path passes the ids of the running
-// traced call; it is not made if no traced call is running. name("text", $parent unless path) is not made, either, if path is true.
+// have a string as their argument. At the end of a path, name("text", $parent) calls the method with a second argument, the ids of
+// the traced call that is running. It is not called if none is running. With $parent unless path, it is also not called if path is true.
 package expr
 
 import (

@@ -122,7 +122,7 @@ func (a *Arena) Account() (account Account, has bool, err error) {
 		// The text is read first, because the target counts a class before it lists it.
 		used := uint64(m.u32(at + accountNamesUsed))
 		if used > layoutAccountText {
-			return fmt.Errorf("%w: its account has %d bytes of text", ErrDamaged, used)
+			return fmt.Errorf("%w: its list of classes without hooks has %d bytes, too many", ErrDamaged, used)
 		}
 		for line := range strings.Lines(string(m[at+accountSize : at+accountSize+used])) {
 			why, class, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")

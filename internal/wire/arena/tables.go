@@ -59,13 +59,13 @@ func (p Probe) Setting() uint32 {
 // Entry returns the probe as an entry of a switch table.
 func (p Probe) Entry() (uint64, error) {
 	if ReservedID(p.ID) || p.Period > MostPeriod || p.Flags >= 1<<layoutPeriodShift {
-		return 0, fmt.Errorf("a probe with ID %d, period %d and flags %#x is not possible", p.ID, p.Period, p.Flags)
+		return 0, fmt.Errorf("no hook can have ID %d, period %d and flags %#x", p.ID, p.Period, p.Flags)
 	}
 	if p.Flags&Callers != 0 && p.Flags&Root != 0 {
-		return 0, fmt.Errorf("the probe with ID %d finds callers and opens a context: only one is possible", p.ID)
+		return 0, fmt.Errorf("the hook with ID %d has the flags Callers and Root, which exclude each other", p.ID)
 	}
 	if p.Flags&Callers != 0 && p.Flags&(Late|Traced) != 0 {
-		return 0, fmt.Errorf("the probe with ID %d finds callers and is late or traced: only one is possible", p.ID)
+		return 0, fmt.Errorf("the hook with ID %d has the flag Callers and one of Late and Traced, which it excludes", p.ID)
 	}
 	return uint64(p.ID)<<32 | uint64(p.Setting()), nil
 }
@@ -164,7 +164,7 @@ func WatchTable(entries []WatchEntry) ([]uint64, error) {
 			return nil, err
 		}
 		if !insert(table, word, entry.Words[0], entry.Words[1], entry.Words[2]) {
-			return nil, fmt.Errorf("two watches have the ID %d", entry.ID)
+			return nil, fmt.Errorf("two spots, anchors or tag points have the ID %d", entry.ID)
 		}
 	}
 	return table, nil
@@ -177,7 +177,7 @@ func NoWatches() []uint64 { return make([]uint64, layoutWatchWords) }
 func (e WatchEntry) word() (uint64, error) {
 	const positions = 1<<MostPositions - 1
 	if e.Words[0]&^(positions|positions<<32) != 0 || e.Words[1]&^(positions|positions<<MostPositions) != 0 || uint32(e.Words[2])&^WatchQueued>>QuotaShift > MostQuotas || e.Words[2]>>32 > MostContext {
-		return 0, fmt.Errorf("a watch with ID %d and the words %#x is not possible", e.ID, e.Words)
+		return 0, fmt.Errorf("no spot, anchor or tag point can have ID %d and the words %#x", e.ID, e.Words)
 	}
 	return e.Entry()
 }
