@@ -111,6 +111,7 @@ type liveSession struct {
 	pace         *overhead.Pace // nil if the command does not wait until the program runs as before
 	recovery     *overhead.Recovery
 	begun        cost.Reading      // when results began
+	isCompared   bool              // at the end, the speed with all hooks is compared with that with the outer ones alone
 	isTraced     bool              // hooks write calls into rings, or find them too deep for that: no model says what that costs
 	hooksTook    *cost.Estimate    // part of the program's time, if it was measured
 	disturbance  *cost.Disturbance // known when the hooks are removed
@@ -403,7 +404,7 @@ func (v *liveSession) leave(ctx context.Context, ended ending) (*session.Farewel
 	lost = errors.Join(lost, v.unhooked())
 	hooks := v.hookShare()
 	v.pace.Leave(ctx)
-	if v.isTraced && !ended.isOut() {
+	if v.isCompared && !ended.isOut() {
 		v.applied.end()
 		v.pace.Alone(ctx, v.target.settle.limit, v.showProgress("the hooks below the traced method are removed, HotSpot is recompiling what that discarded"))
 		v.screen.clear()

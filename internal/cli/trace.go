@@ -408,7 +408,7 @@ func (c *traceCommand) newRun() *traceRun {
 	width := c.outWidth()
 	r := &traceRun{
 		traceCommand: c, terminal: text.Terminal{Width: width, Colours: c.hasColours(width)},
-		liveSession: liveSession{target: &c.targetFlags, screen: newScreen(c.streams), applied: appliedSet{set: c.wanted}, isTraced: true},
+		liveSession: liveSession{target: &c.targetFlags, screen: newScreen(c.streams), applied: appliedSet{set: c.wanted}, isTraced: true, isCompared: true},
 	}
 	r.applied.options = liveprobes.Options{Own: own.Given(c.own), Lazy: true}
 	return r
@@ -576,9 +576,8 @@ func (r *traceRun) rootCalls() (nanos, timed, calls uint64) {
 }
 
 // compareUntraced determines what the hooks below the traced method cost it: for a second, only the method
-// itself is timed. Short traces have too few calls for that.
-func (r *traceRun) compareUntraced(ctx context.Context) {
-	_, timed, calls := r.rootCalls()
+// itself is timed. Short traces have too few calls for that. Of some calls of the method, others were timed and traced.
+func (r *traceRun) compareUntraced(ctx context.Context, timed, calls uint64) {
 	if r.pace == nil || !r.means.IsEnough() || r.applied.SetLevel(ctx, tracedName, probeset.Time) != nil {
 		return
 	}
@@ -590,13 +589,14 @@ func (r *traceRun) compareUntraced(ctx context.Context) {
 		}
 	}
 	without.Add(r.rootTotals())
-	r.hooksTook = overhead.SlowedBy(&r.means, &without).Times(float64(timed) / float64(max(timed, calls)))
-	if len(r.conditions()) == 0 || len(r.conditions()) == 1 && r.sample > 1 { // others choose calls that are not like the rest
-		var traced overhead.Means
-		for _, t := range r.kept {
-			traced.AddOne(float64(t.Duration))
-		}
-		r.slower = overhead.SlowerThan(&traced, &without)
+	traced, others := float64(timed)*r.means.Mean(), float64(calls-min(timed, calls))*without.Mean()
+	r.hooksTook = overhead.SlowedBy(&r.means, &without).Times(traced / max(1, traced+others))
+	var measured, corrected float64
+	for _, t := range r.kept {
+		measured, corrected = measured+float64(t.Root.Measured), corrected+float64(t.Duration)
+	}
+	if measured > 0 && (len(r.conditions()) == 0 || len(r.conditions()) == 1 && r.sample > 1) { // others choose calls that are not like the rest
+		r.slower = overhead.SlowerThan(r.means.Times(corrected/measured), &without)
 	}
 }
 
@@ -645,11 +645,13 @@ func (r *traceRun) finish(ctx context.Context, ended ending) error {
 		failure = syscall.EPIPE // files are written all the same
 	}
 	took := time.Since(r.began)
+	r.pace.End()
+	_, timed, calls := r.rootCalls()
 	failure = errors.Join(failure, r.readRest(ended))
 	r.complete(ctx, ended)
 	failure = errors.Join(failure, r.endCompanions(ctx))
 	if !ended.isOut() {
-		r.compareUntraced(ctx)
+		r.compareUntraced(ctx, timed, calls)
 	}
 	r.reportLate(r.leftAlone())
 	result := r.result(took)

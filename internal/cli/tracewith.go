@@ -42,7 +42,7 @@ func (c *traceCommand) requestsOf(pid int) (*traceCommand, error) {
 func (r *traceRun) startCompanions(ctx context.Context) error {
 	for _, other := range r.others {
 		run := other.newRun()
-		run.isJoinedOnly = true
+		run.isJoinedOnly, run.isCompared = true, false
 		if err := run.begin(ctx); err != nil {
 			return fmt.Errorf("--with %d: %w", other.pid, err)
 		}
@@ -56,13 +56,12 @@ func (r *traceRun) startCompanions(ctx context.Context) error {
 
 // endCompanions ends the tracing of other JVMs, and puts what they have answered below the calls that have sent it.
 func (r *traceRun) endCompanions(ctx context.Context) (failure error) {
-	ctx = context.WithoutCancel(ctx)
 	var programs []trace.Program
 	for _, c := range r.companions {
 		c.end()
 		ended := <-c.over
 		failure = errors.Join(failure, c.readRest(ended))
-		c.complete(ctx, ended)
+		c.complete(context.WithoutCancel(ctx), ended)
 		programs = append(programs, trace.Program{Target: c.target(), Transactions: c.kept})
 		_, err := c.leave(ctx, ended)
 		failure = errors.Join(failure, err, c.liveSession.session.Release())

@@ -42,7 +42,7 @@ type Look struct {
 	seen      map[seenClass]bool       // classes that Prefetch and Survey have returned
 	thinned   map[uint32]bool          // by the ids of hooks: they measure less than the look wanted
 	isClosed  bool
-	restored  int // classes that KeepOuter has restored
+	restored  int // classes that Keep has restored
 }
 
 // A seenClass identifies a loaded class.

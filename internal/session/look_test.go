@@ -3,12 +3,14 @@ package session
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"strings"
 	"testing"
 
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
+	"github.com/sonde-jvm/sonde/internal/wire/control"
 	"github.com/sonde-jvm/sonde/test/live"
 )
 
@@ -108,32 +110,37 @@ func TestLooksShareHooks(t *testing.T) {
 	})
 }
 
-// TestOnlyOuterHooksAreKept: hooks of calls below other methods go out, and the others count on.
+// TestOnlyOuterHooksAreKept: hooks of calls below other methods go out, whether they are on or off, and the others count on.
 func TestOnlyOuterHooksAreKept(t *testing.T) {
 	onJDKs(t, func(t *testing.T, jdk jvmtest.JDK) {
 		p := live.Start(t, jdk, live.Attach, live.Calls)
 		p.Run(1)
 		l := open(t, p)
 		put(t, l, arena.On|arena.Flat, "calls.Plain.o*")
+		outer := l.Outer()
 		p.Run(1)
-		round, err := l.OuterCalls()
-		if err != nil || round == 0 || l.HasInner() {
-			t.Fatalf("a round makes %d calls, inner hooks %t: %v", round, l.HasInner(), err)
+		round, err := l.CallsOf(outer)
+		if err != nil || round == 0 || l.HasOthers(outer) {
+			t.Fatalf("a round makes %d calls, other hooks %t: %v", round, l.HasOthers(outer), err)
 		}
-		put(t, l, arena.On|arena.Flat|arena.Inside, "calls.**", "!calls.Plain.o*")
+		inner := []string{"calls.**", "!calls.Plain.o*"}
+		put(t, l, arena.On|arena.Flat|arena.Inside, inner...)
+		p.Run(1)
+		put(t, l, 0, inner...) // as those are that cost too much
 		all := l.wovenClasses()
-		if !l.HasInner() {
-			t.Error("there are no inner hooks")
+		if !maps.Equal(l.Outer(), outer) || !l.HasOthers(outer) {
+			t.Errorf("outer hooks %v, want %v; others %t", l.Outer(), outer, l.HasOthers(outer))
 		}
-		if err := l.KeepOuter(t.Context()); err != nil {
+		if err := l.Keep(t.Context(), outer); err != nil {
 			t.Fatal(err)
 		}
-		if left := l.wovenClasses(); left != 1 || all <= left || l.HasInner() {
-			t.Errorf("%d classes have hooks, %d before, want 1; inner hooks %t", left, all, l.HasInner())
+		if left := l.wovenClasses(); left != 1 || all <= left || l.HasOthers(outer) {
+			t.Errorf("%d classes have hooks, %d before, want 1; others %t", left, all, l.HasOthers(outer))
 		}
+		l.load(control.Transform{Name: "calls/Late"}) // the agent may still show it
 		p.Run(1)
-		if have, err := l.OuterCalls(); err != nil || have != 2*round {
-			t.Errorf("%d calls in two rounds, want %d: %v", have, 2*round, err)
+		if have, err := l.CallsOf(outer); err != nil || have != 3*round {
+			t.Errorf("%d calls in three rounds, want %d: %v", have, 3*round, err)
 		}
 		if farewell, err := l.Close(t.Context()); err != nil || int(farewell.Restored.Classes) != all {
 			t.Errorf("in all, %d classes were restored, want %d: %v", farewell.Restored.Classes, all, err)

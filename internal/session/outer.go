@@ -7,15 +7,35 @@ import (
 	"github.com/sonde-jvm/sonde/internal/wire/control"
 )
 
-// isInner reports whether a hook is there only for calls below other methods, which are the outer ones.
-func isInner(flags arena.Flags) bool { return flags&arena.Inside != 0 }
+// isOuter reports whether a hook counts all calls of its method, not only those below other methods, or those that were slow.
+func isOuter(flags arena.Flags) bool {
+	return flags&arena.On != 0 && flags&(arena.Inside|arena.Late) == 0
+}
 
-// inner returns all hooks of the look but those of outer methods.
-func (l *Look) inner() (all Request) {
+// Outer returns the ids of the hooks that count all calls of their methods.
+func (l *Look) Outer() map[uint32]bool {
 	l.looks.lock.Lock()
 	defer l.looks.lock.Unlock()
-	for _, h := range l.wants.hooks {
-		if isInner(h.Flags) {
+	ids := map[uint32]bool{}
+	for m, h := range l.wants.hooks {
+		if isOuter(h.Flags) {
+			ids[l.weaver.ID(m)] = true
+		}
+	}
+	for _, spot := range l.wants.spots {
+		if isOuter(spot.Flags) {
+			ids[l.weaver.SpotID(spot)] = true
+		}
+	}
+	return ids
+}
+
+// others returns all hooks of the look but some.
+func (l *Look) others(kept map[uint32]bool) (all Request) {
+	l.looks.lock.Lock()
+	defer l.looks.lock.Unlock()
+	for m, h := range l.wants.hooks {
+		if !kept[l.weaver.ID(m)] {
 			all.Hooks = append(all.Hooks, h)
 		}
 	}
@@ -23,7 +43,7 @@ func (l *Look) inner() (all Request) {
 		all.Sites = append(all.Sites, site)
 	}
 	for _, spot := range l.wants.spots {
-		if isInner(spot.Flags) {
+		if !kept[l.weaver.SpotID(spot)] {
 			all.Spots = append(all.Spots, spot)
 		}
 	}
@@ -31,19 +51,21 @@ func (l *Look) inner() (all Request) {
 	return all
 }
 
-// HasInner reports whether the look has hooks for calls below outer methods.
-func (l *Look) HasInner() bool {
-	all := l.inner()
+// HasOthers reports whether the look has hooks beside some.
+func (l *Look) HasOthers(kept map[uint32]bool) bool {
+	all := l.others(kept)
 	return len(all.Hooks)+len(all.Sites)+len(all.Spots) > 0
 }
 
-// KeepOuter removes all hooks but those of outer methods, and follows no classes that load.
-func (l *Look) KeepOuter(ctx context.Context) error {
-	if err := l.Follow(ctx, Follower{Only: []control.Filter{}}); err != nil {
+// Keep removes all hooks but some, and follows no classes that load.
+func (l *Look) Keep(ctx context.Context, kept map[uint32]bool) error {
+	// The agent may still show a class that loads, for another look or because it has not got the filter yet.
+	none := Follower{Only: []control.Filter{}, Loading: func(string, []byte) Request { return Request{} }}
+	if err := l.Follow(ctx, none); err != nil {
 		return err
 	}
 	before := l.Classes()
-	_, err := l.Unhook(ctx, l.inner())
+	_, err := l.Unhook(ctx, l.others(kept))
 	after := l.Classes()
 	l.looks.lock.Lock()
 	defer l.looks.lock.Unlock()
@@ -51,24 +73,16 @@ func (l *Look) KeepOuter(ctx context.Context) error {
 	return err
 }
 
-// OuterCalls returns how often the outer methods were called.
-func (l *Look) OuterCalls() (calls uint64, err error) {
+// CallsOf returns how often the methods of some hooks were called.
+func (l *Look) CallsOf(ids map[uint32]bool) (calls uint64, err error) {
 	sum, err := l.Sum()
 	if err != nil {
 		return 0, err
 	}
-	l.looks.lock.Lock()
-	defer l.looks.lock.Unlock()
-	add := func(id uint32, flags arena.Flags) {
-		if t := sum.Methods[id]; t != nil && !isInner(flags) {
+	for id := range ids {
+		if t := sum.Methods[id]; t != nil {
 			calls += t.Calls
 		}
-	}
-	for m, h := range l.wants.hooks {
-		add(l.weaver.ID(m), h.Flags)
-	}
-	for _, spot := range l.wants.spots {
-		add(l.weaver.SpotID(spot), spot.Flags)
 	}
 	return calls, nil
 }

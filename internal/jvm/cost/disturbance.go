@@ -12,8 +12,10 @@ type Disturbance struct {
 	Speed   *Estimate `json:"speed,omitempty"`
 	SpeedBy string    `json:"speedBy,omitempty"`
 	// Hooks is the part of the program's processor time that hooks took: the number of their calls
-	// times what one of them costs.
+	// times what one of them costs, or more if samples show that.
 	Hooks *Estimate `json:"hooks,omitempty"`
+	// Subtracted is the least part that calls tell, which profiles and traces subtract from times.
+	Subtracted float64 `json:"subtracted,omitempty"`
 	// GoingIn and ComingOut are seconds of work that were lost because HotSpot compiled discarded code
 	// again: from the first change of a class until results began, and after the hooks were removed.
 	GoingIn   *Loss `json:"goingIn,omitempty"`
@@ -74,7 +76,7 @@ func (d *Disturbance) Disturbed() string {
 		return ""
 	}
 	if d.SpeedBy == ByCalls {
-		return d.slowedBy()
+		return d.slowedBy("hooks take time, and HotSpot compiles methods with hooks less well: use fewer hooks")
 	}
 	return fmt.Sprintf("DISTURBED: these times are of a program that had about %s %% of its former speed (%s to %s %%): hooks took about %s %% of its time; use fewer of them, or time fewer calls",
 		percent(d.Speed.Value), percent(d.Speed.Low), percent(d.Speed.High), percent(d.Hooks.Value))
@@ -87,12 +89,8 @@ const (
 	mostHooks   = 0.5
 )
 
-// slowedBy says that the program was slower, for another reason than the time that hooks took.
-func (d *Disturbance) slowedBy() string {
-	why := "a part of its code was not yet compiled again: measure longer"
-	if d.SpeedBy == ByCalls {
-		why = "HotSpot compiles methods with hooks less well: use fewer hooks"
-	}
+// slowedBy says that the program was slower, and why.
+func (d *Disturbance) slowedBy(why string) string {
 	return fmt.Sprintf("DISTURBED: these times are of a program that had about %s %% of its former speed (%s to %s %%), because %s",
 		percent(d.Speed.Value), percent(d.Speed.Low), percent(d.Speed.High), why)
 }
@@ -103,16 +101,22 @@ func (d *Disturbance) Lower() float64 {
 	if d == nil || d.SpeedBy != ByCalls || d.Hooks == nil {
 		return 0
 	}
-	return max(0, 1-d.Speed.Low/(1-min(d.Hooks.Value, mostHooks)))
+	return max(0, 1-d.Speed.Low/(1-min(d.Subtracted, mostHooks)))
 }
 
 // Slowed says that times, although the cost of hooks is subtracted from them, are of a program that hooks have made slower
 // otherwise; "" if they are not, or if that is not known.
 func (d *Disturbance) Slowed() string {
-	if d == nil || d.Speed == nil || d.Hooks == nil || d.Speed.Value >= undisturbed*(1-min(d.Hooks.Value, mostHooks)) {
+	if d == nil || d.Speed == nil || d.Hooks == nil || d.Speed.Value >= undisturbed*(1-min(d.Subtracted, mostHooks)) {
 		return ""
 	}
-	return d.slowedBy()
+	switch {
+	case d.SpeedBy == ByCalls:
+		return d.slowedBy("HotSpot compiles methods with hooks less well: use fewer hooks")
+	case d.Hooks.Value-d.Subtracted >= 1-undisturbed:
+		return d.slowedBy(fmt.Sprintf("hooks took about %s %% of its time, more than the %s %% that are subtracted: use fewer hooks", percent(d.Hooks.Value), percent(d.Subtracted)))
+	}
+	return d.slowedBy("a part of its code was not yet compiled again: measure longer")
 }
 
 // MostlyHooks says that times, although the cost of hooks is subtracted from them, are small

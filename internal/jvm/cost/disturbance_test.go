@@ -40,7 +40,7 @@ func TestTimesMayBeLower(t *testing.T) {
 		disturbance *Disturbance
 		want        float64
 	}{
-		{&Disturbance{Speed: speed, SpeedBy: ByCalls, Hooks: hooks}, 1 - 0.9/0.99},
+		{&Disturbance{Speed: speed, SpeedBy: ByCalls, Hooks: hooks, Subtracted: 0.01}, 1 - 0.9/0.99},
 		{&Disturbance{Speed: speed, SpeedBy: BySamples, Hooks: hooks}, 0},
 		{&Disturbance{Speed: speed, SpeedBy: ByCalls}, 0},
 		{nil, 0},
@@ -52,16 +52,18 @@ func TestTimesMayBeLower(t *testing.T) {
 }
 
 func TestSlowed(t *testing.T) {
-	by := func(how string, speed, hooks float64) *Disturbance {
-		return &Disturbance{Speed: &Estimate{speed, speed - 0.1, speed + 0.1}, SpeedBy: how, Hooks: &Estimate{hooks, 0, 2 * hooks}}
+	by := func(how string, speed, hooks, subtracted float64) *Disturbance {
+		return &Disturbance{Speed: &Estimate{speed, speed - 0.1, speed + 0.1}, SpeedBy: how, Hooks: &Estimate{hooks, 0, 2 * hooks}, Subtracted: subtracted}
 	}
 	for _, test := range []struct {
 		disturbance *Disturbance
 		want        string // how the text ends
 	}{
-		{by(ByCalls, 0.85, 0.01), "use fewer hooks"},
-		{by(BySamples, 0.85, 0.01), "measure longer"},
-		{by(ByCalls, 0.85, 0.15), ""}, // hooks took what is missing, and it is subtracted
+		{by(ByCalls, 0.85, 0.01, 0.01), "HotSpot compiles methods with hooks less well: use fewer hooks"},
+		{by(BySamples, 0.85, 0.01, 0.01), "measure longer"},
+		{by(ByCalls, 0.85, 0.15, 0.15), ""}, // hooks took what is missing, and it is subtracted
+		{by(BySamples, 0.85, 0.15, 0.15), ""},
+		{by(BySamples, 0.85, 0.15, 0.01), "hooks took about 15 % of its time, more than the 1 % that are subtracted: use fewer hooks"},
 		{&Disturbance{Unknown: "too few samples of it"}, ""},
 		{nil, ""},
 	} {

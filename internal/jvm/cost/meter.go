@@ -17,6 +17,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/jvm/perfdata"
@@ -26,12 +27,14 @@ import (
 // ErrGone is returned for a JVM that has ended.
 var ErrGone = errors.New("the JVM has ended")
 
-// A Meter reads the pauses and processor times of one JVM. It is not for concurrent use.
+// A Meter reads the pauses and processor times of one JVM. Close must not run beside other methods.
 type Meter struct {
 	host     process.Host
 	jvm      *process.JVM
 	counters *os.File // nil where there are none
-	census   census
+
+	lock   sync.Mutex
+	census census
 }
 
 // Watch prepares to read. It does not fail: readings say what is not known.
@@ -58,7 +61,10 @@ func (m *Meter) Read() (Reading, error) {
 	// Pauses need the exact time most, so the reading has theirs.
 	r.At = time.Now()
 	dir := filepath.Join(m.host.Proc, strconv.Itoa(m.jvm.PID))
-	if threads, err := m.census.read(dir); err == nil {
+	m.lock.Lock()
+	threads, err := m.census.read(dir)
+	m.lock.Unlock()
+	if err == nil {
 		r.threads = threads
 		for _, t := range threads {
 			r.Known.Compilers = r.Known.Compilers || t.role == compiler

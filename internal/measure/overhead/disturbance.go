@@ -33,6 +33,7 @@ type account struct {
 
 	// Calls of the outer methods for a second of the program's processor time: of results, and with only their own hooks.
 	look        *session.Look
+	outer       map[uint32]bool // the ids of these hooks
 	work, alone rates
 
 	left        time.Time // when the hooks began to be removed
@@ -52,9 +53,13 @@ const (
 	leastAlone = 12
 	mostAlone  = 40
 	exactAlone = 0.02
+	// leastWork is the processor time of an interval in which a program is measured: the kernel counts it in steps of 10 ms.
+	leastWork = 100 * time.Millisecond
 	// mostUncertain is how wide the interval of a measured speed may be so that it counts more than one by samples, which do not
 	// show that compiled code is worse than before.
 	mostUncertain = 0.2
+	// mostFaster is how much faster than without most of its hooks a program may seem. If it seems faster still, it does other work by now.
+	mostFaster = 0.05
 	// leaveLimit bounds how long a program is watched after its hooks were removed, and interruptedLimit
 	// how long after a Ctrl-C.
 	leaveLimit       = 15 * time.Second
@@ -74,7 +79,10 @@ func (p *Pace) Follow(ctx context.Context, l *session.Look, isHooked func(classf
 		p.by = ByProgram
 	}
 	p.results, p.soFar, p.during, p.whole, p.calls = time.Now(), soFar, tally{}, tally{}, rates{}
-	p.look, p.work = l, rates{}
+	p.look, p.outer, p.work = l, nil, rates{}
+	if l != nil {
+		p.outer = l.Outer()
+	}
 	p.was = slownessOf(inScope(p.before, p.by, isHooked))
 	p.during.add(window(inScope(p.after, p.by, isHooked)))
 	p.after = nil
@@ -87,20 +95,20 @@ func (p *Pace) Follow(ctx context.Context, l *session.Look, isHooked func(classf
 	go func() {
 		defer close(done)
 		last, err := calls()
-		at, worked := time.Now(), workOf(l)
+		at, worked := time.Now(), p.workSoFar()
 		for process.Pause(ctx, followEvery) == nil && err == nil {
 			var now uint64
 			if now, err = calls(); err != nil {
 				return
 			}
-			fresh, worksNow := p.poll(ctx), workOf(l)
+			fresh, worksNow := p.poll(ctx), p.workSoFar()
 			p.lock.Lock()
-			p.work.addWork(worked, worksNow)
+			worked = p.work.addWork(worked, worksNow)
 			p.whole.add(fresh)
 			p.during.add(inScope(fresh, p.by, isHooked))
 			p.calls.add(float64(now-min(now, last)) / time.Since(at).Seconds())
 			p.lock.Unlock()
-			last, at, worked = now, time.Now(), worksNow
+			last, at = now, time.Now()
 		}
 	}()
 }
@@ -111,6 +119,13 @@ func (p *Pace) end() {
 	if p.endDone != nil {
 		p.endDone()
 		p.endDone = nil
+	}
+}
+
+// End says that results have ended.
+func (p *Pace) End() {
+	if p != nil {
+		p.end()
 	}
 }
 
@@ -129,23 +144,21 @@ func (p *Pace) Leave(ctx context.Context) {
 // Alone removes all hooks but those of outer methods, and measures what the program does for its processor time then. HotSpot compiles
 // methods with hooks less well, and without this nobody would know by how much they slowed the program.
 func (p *Pace) Alone(ctx context.Context, limit time.Duration, progress func(Recovery)) {
-	if p == nil || p.look == nil || p.work.n < leastIntervals || !p.canRecover() || ctx.Err() != nil || !p.look.HasInner() {
+	if p == nil || len(p.outer) == 0 || p.work.n < leastIntervals || !p.canRecover() || ctx.Err() != nil || !p.look.HasOthers(p.outer) {
 		return
 	}
-	if err := p.look.KeepOuter(ctx); err != nil {
+	if err := p.look.Keep(ctx, p.outer); err != nil {
 		return // whoever closes the look reports it
 	}
 	if p.isRecovered = p.recover(ctx, limit, progress); !p.isRecovered {
 		return
 	}
-	last := workOf(p.look)
+	last := p.workSoFar()
 	for i := 0; i < leastAlone || i < mostAlone && 1.96*p.alone.off() > exactAlone; i++ {
 		if process.Pause(ctx, aloneEvery) != nil {
 			return
 		}
-		now := workOf(p.look)
-		p.alone.addWork(last, now)
-		last = now
+		last = p.alone.addWork(last, p.workSoFar())
 	}
 }
 
@@ -211,6 +224,9 @@ func seenShare(hooks, samples int) (share cct.Share, known bool) {
 // took more, that counts.
 func (p *Pace) Disturbance(hooks *cost.Estimate) *cost.Disturbance {
 	d := &cost.Disturbance{Hooks: hooks}
+	if hooks != nil {
+		d.Subtracted = hooks.Low
+	}
 	if p == nil {
 		d.Unknown = "it was not watched before it had hooks"
 		return d
@@ -235,7 +251,7 @@ func (p *Pace) Disturbance(hooks *cost.Estimate) *cost.Disturbance {
 		d.Speed = &cost.Estimate{Value: speed.Value * (1 - hooks.Value), Low: speed.Low * (1 - hooks.High), High: speed.High * (1 - hooks.Low)}
 		d.SpeedBy = cost.BySamples
 	}
-	if measured := p.measuredSpeed(); measured != nil && (d.Speed == nil || measured.High-measured.Low <= mostUncertain) {
+	if measured := p.measuredSpeed(); measured != nil {
 		d.Speed, d.SpeedBy, d.Unknown = measured, cost.ByCalls, ""
 	}
 	d.GoingIn, d.ComingOut = p.lostGoingIn(), p.out
@@ -260,13 +276,16 @@ func speedOf(before, now Slowness) cost.Estimate {
 }
 
 // measuredSpeed returns what the program did for its processor time while it was measured, relative to what it did when only outer
-// methods had hooks; nil if that was not measured.
+// methods had hooks; nil if that was not measured well enough.
 func (p *Pace) measuredSpeed() *cost.Estimate {
 	if p.work.n < leastIntervals || p.alone.n < leastIntervals || p.work.mean <= 0 || p.alone.mean <= 0 {
 		return nil
 	}
 	ratio := p.work.mean / p.alone.mean
 	spread := 1.96 * ratio * math.Hypot(p.work.off(), p.alone.off())
+	if 2*spread > mostUncertain || ratio-spread > 1+mostFaster {
+		return nil
+	}
 	bound := func(speed float64) float64 { return min(max(speed, 0), 1) }
 	return &cost.Estimate{Value: bound(ratio), Low: bound(ratio - spread), High: bound(ratio + spread)}
 }
@@ -322,26 +341,33 @@ type work struct {
 	known bool
 }
 
-func workOf(l *session.Look) (w work) {
-	if l == nil {
+func (p *Pace) workSoFar() (w work) {
+	if len(p.outer) == 0 {
 		return w
 	}
-	calls, err := l.OuterCalls()
+	calls, err := p.look.CallsOf(p.outer)
 	if err != nil {
 		return w // the session has ended
 	}
-	at, err := l.Read()
+	at, err := p.look.Read()
 	return work{calls, at, err == nil}
 }
 
-// addWork adds the work from one moment to another for a second of processor time.
-func (r *rates) addWork(from, to work) {
+// addWork adds the work from one moment to another for a second of processor time, and returns when the next interval begins: the
+// same moment if the program has hardly run since.
+func (r *rates) addWork(from, to work) work {
 	if !from.known || !to.known || to.calls < from.calls {
-		return
+		return to
 	}
-	if since := from.at.Until(to.at); since.Known.Process && since.Rest > 0 {
-		r.add(float64(to.calls-from.calls) / since.Rest.Seconds())
+	since := from.at.Until(to.at)
+	switch {
+	case !since.Known.Process:
+		return to
+	case since.Rest < leastWork:
+		return from
 	}
+	r.add(float64(to.calls-from.calls) / since.Rest.Seconds())
+	return to
 }
 
 const (
@@ -378,8 +404,13 @@ func (m *Means) Add(nanos, calls uint64) {
 	m.nanos, m.calls = nanos, calls
 }
 
-// AddOne takes in the time of one call as if it were an interval.
-func (m *Means) AddOne(nanos float64) { m.add(nanos) }
+// Mean returns the mean of all intervals.
+func (m *Means) Mean() float64 { return m.mean }
+
+// Times returns the means of a part of each time.
+func (m *Means) Times(part float64) *Means {
+	return &Means{rates: rates{n: m.n, mean: part * m.mean, squares: part * part * m.squares}}
+}
 
 // IsEnough reports whether there are enough intervals.
 func (m *Means) IsEnough() bool { return m.n >= leastIntervals }

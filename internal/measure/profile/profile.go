@@ -321,6 +321,7 @@ func (r *run) leave(ctx context.Context, cause error) (*cct.Profile, error) {
 		_, err := r.session.Close(ctx)
 		return nil, errors.Join(cause, ended, err)
 	}
+	r.pace.End()
 	ending := ctx
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveLimit)
 	defer cancel()
@@ -332,7 +333,9 @@ func (r *run) leave(ctx context.Context, cause error) (*cct.Profile, error) {
 	r.pace.Leave(ctx)
 	if err == nil && ended == nil && cause == nil {
 		r.pace.Alone(ending, r.Settle, func(overhead.Recovery) { r.report() })
+		subtracted := profile.Disturbance.Subtracted
 		profile.Disturbance = r.pace.Disturbance(profile.Disturbance.Hooks)
+		profile.Disturbance.Subtracted = subtracted // hooks may have taken more than was known
 	}
 	if err == nil {
 		disturbed(profile, profile.Disturbance.Slowed())
