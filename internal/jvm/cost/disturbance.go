@@ -11,6 +11,8 @@ type Disturbance struct {
 	// calls of the root the program made for its processor time, relative to the time when only the root had a hook.
 	Speed   *Estimate `json:"speed,omitempty"`
 	SpeedBy string    `json:"speedBy,omitempty"`
+	// Compared is the speed by calls, also if it is too uncertain to be that of the result. It can be above 1.
+	Compared *Estimate `json:"compared,omitempty"`
 	// Hooks is the part of the program's processor time that hooks took: the number of their calls
 	// times what one of them costs, or more if samples show that.
 	Hooks *Estimate `json:"hooks,omitempty"`
@@ -98,10 +100,10 @@ func (d *Disturbance) slowedBy(why string) string {
 // Lower is by which part times may be too high at most, although the cost of hooks is subtracted from them, because HotSpot compiles
 // methods with hooks less well. It is 0 if it is not known.
 func (d *Disturbance) Lower() float64 {
-	if d == nil || d.SpeedBy != ByCalls || d.Hooks == nil {
+	if d == nil || d.Compared == nil || d.Hooks == nil {
 		return 0
 	}
-	return max(0, 1-d.Speed.Low/(1-min(d.Subtracted, mostHooks)))
+	return max(0, 1-d.Compared.Low/(1-min(d.Subtracted, mostHooks)))
 }
 
 // Slowed says that times, although the cost of hooks is subtracted from them, are of a program that hooks have made slower

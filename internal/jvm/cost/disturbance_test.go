@@ -40,9 +40,10 @@ func TestTimesMayBeLower(t *testing.T) {
 		disturbance *Disturbance
 		want        float64
 	}{
-		{&Disturbance{Speed: speed, SpeedBy: ByCalls, Hooks: hooks, Subtracted: 0.01}, 1 - 0.9/0.99},
+		{&Disturbance{Speed: speed, Compared: speed, SpeedBy: ByCalls, Hooks: hooks, Subtracted: 0.01}, 1 - 0.9/0.99},
+		{&Disturbance{Speed: &Estimate{1, 1, 1}, Compared: speed, SpeedBy: BySamples, Hooks: hooks, Subtracted: 0.01}, 1 - 0.9/0.99},
 		{&Disturbance{Speed: speed, SpeedBy: BySamples, Hooks: hooks}, 0},
-		{&Disturbance{Speed: speed, SpeedBy: ByCalls}, 0},
+		{&Disturbance{Speed: speed, Compared: speed, SpeedBy: ByCalls}, 0},
 		{nil, 0},
 	} {
 		if got := test.disturbance.Lower(); math.Abs(got-test.want) > 1e-9 {

@@ -251,8 +251,9 @@ func (p *Pace) Disturbance(hooks *cost.Estimate) *cost.Disturbance {
 		d.Speed = &cost.Estimate{Value: speed.Value * (1 - hooks.Value), Low: speed.Low * (1 - hooks.High), High: speed.High * (1 - hooks.Low)}
 		d.SpeedBy = cost.BySamples
 	}
-	if measured := p.measuredSpeed(); measured != nil {
-		d.Speed, d.SpeedBy, d.Unknown = measured, cost.ByCalls, ""
+	if d.Compared = p.measuredSpeed(); d.Compared != nil && d.Compared.High-d.Compared.Low <= mostUncertain {
+		d.Speed = &cost.Estimate{Value: min(d.Compared.Value, 1), Low: min(d.Compared.Low, 1), High: min(d.Compared.High, 1)}
+		d.SpeedBy, d.Unknown = cost.ByCalls, ""
 	}
 	d.GoingIn, d.ComingOut = p.lostGoingIn(), p.out
 	return d
@@ -276,18 +277,17 @@ func speedOf(before, now Slowness) cost.Estimate {
 }
 
 // measuredSpeed returns what the program did for its processor time while it was measured, relative to what it did when only outer
-// methods had hooks; nil if that was not measured well enough.
+// methods had hooks; nil if that was not measured.
 func (p *Pace) measuredSpeed() *cost.Estimate {
 	if p.work.n < leastIntervals || p.alone.n < leastIntervals || p.work.mean <= 0 || p.alone.mean <= 0 {
 		return nil
 	}
 	ratio := p.work.mean / p.alone.mean
 	spread := 1.96 * ratio * math.Hypot(p.work.off(), p.alone.off())
-	if 2*spread > mostUncertain || ratio-spread > 1+mostFaster {
+	if ratio-spread > 1+mostFaster {
 		return nil
 	}
-	bound := func(speed float64) float64 { return min(max(speed, 0), 1) }
-	return &cost.Estimate{Value: bound(ratio), Low: bound(ratio - spread), High: bound(ratio + spread)}
+	return &cost.Estimate{Value: ratio, Low: max(0, ratio-spread), High: ratio + spread}
 }
 
 // lostBySamples returns the work that a program has lost at most in some time; nil if there are too
