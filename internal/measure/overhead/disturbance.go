@@ -221,7 +221,7 @@ func seenShare(hooks, samples int) (share cct.Share, known bool) {
 
 // Disturbance returns what measuring has done to the program so far. hooks is the part of its
 // processor time that hooks took, by what a call costs; nil if it is not known. If samples show that they
-// took more, that counts.
+// took more, or if only samples show it, that counts.
 func (p *Pace) Disturbance(hooks *cost.Estimate) *cost.Disturbance {
 	d := &cost.Disturbance{Hooks: hooks}
 	if hooks != nil {
@@ -231,8 +231,12 @@ func (p *Pace) Disturbance(hooks *cost.Estimate) *cost.Disturbance {
 		d.Unknown = "it was not watched before it had hooks"
 		return d
 	}
-	if seen, known := seenShare(p.inHooks()); known && hooks != nil && seen.Low > hooks.Value {
-		hooks = &cost.Estimate{Value: seen.Part, Low: seen.Low, High: max(seen.High, hooks.High)}
+	if seen, known := seenShare(p.inHooks()); known && (hooks == nil || seen.Low > hooks.Value) {
+		high := seen.High
+		if hooks != nil {
+			high = max(high, hooks.High)
+		}
+		hooks = &cost.Estimate{Value: seen.Part, Low: seen.Low, High: high}
 		d.Hooks = hooks
 	}
 	p.lock.Lock()

@@ -76,6 +76,8 @@ func disturbances(t *testing.T) {
 	other.work, other.alone = ratesOf(150, 151, 149, 150), ratesOf(100, 101, 99, 100)
 	wide := followed(fast, slow) // most of the interval is above 1
 	wide.work, wide.alone = ratesOf(100, 160, 40, 100), ratesOf(80, 81, 79, 80)
+	onlySeen := followed(fast, fast)
+	onlySeen.whole = tally{samples: 1000, inHooks: 100}
 	varying := followed(fast, fast)
 	varying.work, varying.alone = ratesOf(80, 120, 40, 80), ratesOf(100, 140, 60, 100)
 	for name, tt := range map[string]struct {
@@ -90,6 +92,7 @@ func disturbances(t *testing.T) {
 		"its calls vary":     {varying, hooks, "disturbance: while measured, the program had 99 % of its former speed (97.1 to 99.5 %); without hooks, times may be up to 60.8 % lower; work lost"},
 		"it does other work": {other, hooks, "disturbance: while measured, the program had 49.5 % of"},
 		"perhaps faster":     {wide, hooks, "disturbance: while measured, the program had 49.5 % of"},
+		"only seen":          {onlySeen, nil, "disturbance: while measured, the program had 90 % of its former speed"},
 		"it never settled":   {unsettled, hooks, "disturbance: while measured, the program had 49.5 % of its former speed (44.2 to 99.5 %); work lost going in: at most 2.7 s"},
 		"no calls":           {noCalls, hooks, "disturbance: while measured, the program had 99 % of its former speed (97.1 to 99.5 %); work lost going in: at most 2.7 s"},
 		"few samples":        {followed(fast, nil), hooks, "disturbance: speed while measured unknown (too few samples of it); work lost going in: 2.5 s"},
