@@ -84,7 +84,7 @@ func TestSpotsThatCannotBeAreNamed(t *testing.T) {
 	want := []string{
 		"abstract()V: it is abstract", "bridge()V: it is a bridge", "m()V: its hook has no place for condition 1",
 		"m()V: template ", "native()V: it is native", "none()V: the class has no such method",
-		"other()V: a watch with ID ",
+		"other()V: no spot, anchor or tag point can have ID ",
 	}
 	left := s.leftAlone()
 	for i, l := range left {
