@@ -73,7 +73,7 @@ func startKernel(ctx context.Context, jvm *process.JVM, options Options) (sample
 		return nil, noKernel(jvm, err)
 	}
 	k := &kernelSamples{
-		jvm: jvm, period: period, waiting: options.Waiting, every: min(DefaultSpacing, lookRatio*period),
+		jvm: jvm, period: period, waiting: options.Waiting, every: max(min(DefaultSpacing, lookRatio*period), options.WalkEvery),
 		walks: cmp.Or(options.WalkEvery, defaultWalkEvery), ended: make(chan struct{}), noted: map[string]bool{},
 	}
 	if k.walker, err = hotspot.NewWalker(memory, libraries); err != nil {

@@ -27,8 +27,8 @@ import (
 // Options configure a Sampler. The zero value is the default of `sonde hot`.
 type Options struct {
 	Period time.Duration // between two samples of a thread; 0 for the default of the source
-	// WalkEvery is the longest time between a sample of the kernel and the walk over its stack; 0 for a short one. Code that
-	// changes in between is unknown, and each round of walks costs Sonde about a millisecond.
+	// WalkEvery is the longest time between a sample of the kernel and the walk over its stack, and the shortest between two looks at
+	// waiting threads; 0 for short ones. Code that changes in between is unknown, and each round of walks costs Sonde about a millisecond.
 	WalkEvery time.Duration
 	CPUTime   bool // the recorder samples by processor time, which the JVM calls experimental; the kernel always does
 	Source    Source
