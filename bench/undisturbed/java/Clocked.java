@@ -41,7 +41,7 @@ public final class Clocked {
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
         while (in.readLine() != null && !failed) {
             for (long id : clock.getAllThreadIds()) {
-                used.merge(id, clock.getThreadCpuTime(id), Math::max);
+                used.merge(id, Math.max(0, clock.getThreadCpuTime(id)), Math::max);
             }
             long cpu = used.values().stream().mapToLong(Long::longValue).sum();
             System.out.println("now " + CALLS.sum() + " " + cpu + " " + NANOS.sum());
