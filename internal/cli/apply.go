@@ -506,7 +506,7 @@ func fromZero(changes []probeset.Change) string {
 
 func (c *applyCommand) endApplied(ctx context.Context, running *appliedLook) error {
 	if running == nil {
-		return fmt.Errorf("no sonde apply is running for process %d: sonde status %d shows which commands are", c.pid, c.pid)
+		return fmt.Errorf("no sonde apply is running for process %d: sonde status %d lists the running commands", c.pid, c.pid)
 	}
 	start := time.Now()
 	const patience = 2 * time.Second

@@ -258,14 +258,14 @@ func (c *drillCommand) run(ctx context.Context) error {
 
 // watch adds the first step.
 func (r *drillRun) watch(methods int) {
-	watched := "watch " + strings.Join(r.methods(), ", ")
+	step := "trace " + strings.Join(r.methods(), ", ")
 	if len(r.entries) > 0 {
-		watched = "watch where work enters the program"
+		step = "trace where work enters the program"
 	}
-	r.steps = append(r.steps, drill.Step{Text: watched, Methods: methods, Woven: methods})
+	r.steps = append(r.steps, drill.Step{Text: step, Methods: methods, Woven: methods})
 }
 
-// methods returns the patterns of the methods that are watched.
+// methods returns the patterns of the methods where the search begins.
 func (r *drillRun) methods() []string {
 	if len(r.entries) > 0 {
 		return r.entries
@@ -301,9 +301,9 @@ func (r *drillRun) findEntries(ctx context.Context) error {
 		}
 	}
 	if len(r.entries) == 0 {
-		return fmt.Errorf("no thread was in a method of the own packages within %v: search while the program works, or name a METHOD; --own names the packages", entrySampling)
+		return fmt.Errorf("no thread was in a method of the program's own packages within %v: search while the program works, or name a METHOD; --own names the packages", entrySampling)
 	}
-	r.screen.say("watching where work enters the program: %s", format.Printable(strings.Join(r.entries, ", ")))
+	r.screen.say("tracing where work enters the program: %s", format.Printable(strings.Join(r.entries, ", ")))
 	return nil
 }
 

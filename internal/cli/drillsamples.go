@@ -176,7 +176,7 @@ func (r *drillRun) searchWithoutHooks(ctx context.Context, none *session.NoHooks
 		return r.searchTraced(ctx, jvm)
 	}
 	if len(r.entries) > 0 {
-		return fmt.Errorf("process %d: no method can get a hook, because %s, and without hooks slow calls are not distinguished: name a METHOD to see where its time goes, or use sonde walk", r.pid, none.Why)
+		return fmt.Errorf("process %d: no method can get a hook, because %s; without hooks, slow calls are not distinguished from normal calls: name a METHOD to see where its time goes, or use sonde walk", r.pid, none.Why)
 	}
 	if err := r.startBestSampling(ctx, r.pid, r.samplePeriod()); err != nil {
 		return fmt.Errorf("neither hooks nor samples are possible: %s; %w", none.Why, err)

@@ -72,7 +72,7 @@ func foundProbes(c *found.Cause) []byte {
 	}
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "# Found on %s, for calls slower than %s: %s\n", dayOf(c), format.Duration(c.Goal), format.Line(c.Text))
-	fmt.Fprintln(&out, "# The methods on the way there. Edit it as you like and apply it with sonde apply PID -f.")
+	fmt.Fprintln(&out, "# The methods on the path to the cause. Edit this file as you like; sonde apply PID -f applies it.")
 	out.Write(set.YAML())
 	return out.Bytes()
 }

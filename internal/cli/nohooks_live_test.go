@@ -188,7 +188,7 @@ func checkSampledDrill(t *testing.T, pid, method, why, path string) {
 	if text, err := os.ReadFile(page); err != nil || !strings.Contains(string(text), "Nothing was put into the JVM.") {
 		t.Errorf("the page does not say that nothing was put into the JVM: %v", err)
 	}
-	if code, out, stderr := sonde(t, "drill", pid, "--slower-than", "40ms"); code != exitError || out != "" || !strings.Contains(stderr, why+", and without hooks slow calls are not distinguished: name a METHOD") {
+	if code, out, stderr := sonde(t, "drill", pid, "--slower-than", "40ms"); code != exitError || out != "" || !strings.Contains(stderr, why+"; without hooks, slow calls are not distinguished from normal calls: name a METHOD") {
 		t.Errorf("drill without METHOD: exit code %d: got %s%s, want that it needs one", code, out, stderr)
 	}
 }

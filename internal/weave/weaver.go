@@ -204,7 +204,7 @@ func (w *Weaver) Read(class []byte) (*classfile.Class, error) {
 	}
 	name, err := w.class.Pool.ClassName(w.class.This)
 	if err != nil {
-		return nil, fmt.Errorf("this class: %w", err)
+		return nil, fmt.Errorf("this_class: %w", err)
 	}
 	w.size = len(class)
 	w.className = view(name)

@@ -56,10 +56,10 @@ type span struct{ start, end int32 }
 
 func (r *reader) read(data []byte) (*draft, error) {
 	if err := r.file.Read(data); err != nil {
-		return nil, fmt.Errorf("mirroring a class: %w", err)
+		return nil, fmt.Errorf("reading a class: %w", err)
 	}
 	if err := r.readClass(data); err != nil {
-		return nil, fmt.Errorf("mirroring class %s: %w", r.file.Name(), err)
+		return nil, fmt.Errorf("reading class %s: %w", r.file.Name(), err)
 	}
 	return &r.draft, nil
 }

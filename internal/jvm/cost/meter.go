@@ -1,4 +1,4 @@
-// Package cost measures the cost of an action to a JVM from outside, without help from the JVM:
+// Package cost measures the cost of an action to a JVM from outside, without asking the JVM:
 // how long it was stopped, and how much CPU time its compilers used.
 //
 // Pauses come from the counters that the JVM publishes in shared memory (package

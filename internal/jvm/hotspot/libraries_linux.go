@@ -198,7 +198,7 @@ func (i *image) Base() uint64 { return i.parts[0].begin - i.parts[0].offset }
 // ReadAt reads a part of the file.
 func (i *image) ReadAt(b []byte, at int64) (n int, err error) {
 	if i.budget -= int64(len(b)); i.budget < 0 {
-		return 0, errors.New("the libraries are larger than Sonde reads")
+		return 0, errors.New("the limit for reading libraries is reached")
 	}
 	offset := uint64(at)
 	for _, p := range i.parts {

@@ -136,7 +136,7 @@ func (ch *chunk) learn(p piece, offsets []int) {
 //	int count, count × (long type, int count, count × (long key, value))
 func (ch *chunk) index(c cursor) error {
 	if ch.indexed += len(c.data); ch.indexed > maxIndexed {
-		return errors.New("checkpoint: the chunk has too many of them")
+		return errors.New("the chunk has too much checkpoint data")
 	}
 	c.long()
 	c.long()

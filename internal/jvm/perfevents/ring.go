@@ -36,14 +36,14 @@ func (r *ring) read(head uint64, yield func(kind uint32, body []byte) error) err
 	for tail != head && err == nil {
 		left := head - tail
 		if left > size || left < headerSize || tail%headerSize != 0 {
-			err = fmt.Errorf("%d bytes at %d, in a ring of %d", left, tail, size)
+			err = fmt.Errorf("%d unread bytes at position %d, in a ring of %d bytes", left, tail, size)
 			break
 		}
 		at := tail % size
 		header := r.data[at : at+headerSize]
 		kind, length := binary.NativeEndian.Uint32(header), uint64(binary.NativeEndian.Uint16(header[6:]))
 		if length < headerSize || length > left || length%headerSize != 0 {
-			err = fmt.Errorf("a record of kind %d with %d bytes, where %d were written", kind, length, left)
+			err = fmt.Errorf("a record of kind %d claims %d of %d unread bytes", kind, length, left)
 			break
 		}
 		record := r.data[at:min(at+length, size)]

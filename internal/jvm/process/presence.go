@@ -65,7 +65,7 @@ func (h Host) Waits(j *JVM) bool {
 	return ok && err == nil
 }
 
-var errNotNote = errors.New("the agent's file in /tmp was not written by this process, or other users can access it")
+var errNotNote = errors.New("the agent's file in /tmp was not written by the JVM, or other users can access it")
 
 // readNote reads a file that an agent has written into the JVM's /tmp. Anyone may have created one of
 // its name there, so it must belong to the JVM's user, be private, and be no older than the process.

@@ -1,6 +1,6 @@
 // Package process finds the JVMs of a host and inspects them without touching them: it reads
-// /proc and the files that processes name there, in their own mount namespaces, and sends nothing
-// to any process.
+// /proc and, through it, files in the mount namespaces of processes, and sends nothing to any
+// process.
 //
 // The processes belong to others and may lie or disappear at any time. Facts that cannot be read
 // are left unknown; only known facts are acted on.

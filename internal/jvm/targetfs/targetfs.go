@@ -50,8 +50,8 @@ var (
 	ErrNetwork    = errors.New("the loopback address of its network cannot be used")
 	ErrNoStandby  = errors.New("no agent is waiting in it")
 	ErrNotTaken   = errors.New("the waiting agent did not answer")
-	ErrFiles      = errors.New("files for its agent cannot be created")
-	ErrLeft       = errors.New("Sonde could not remove its files") //nolint:staticcheck // Sonde is a name
+	ErrFiles      = errors.New("Sonde's files cannot be created")    //nolint:staticcheck // Sonde is a name
+	ErrLeft       = errors.New("Sonde's files could not be removed") //nolint:staticcheck // Sonde is a name
 )
 
 // An Error is one line: the process, the problem and the remedy. It wraps one of the errors above.

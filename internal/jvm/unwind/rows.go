@@ -102,7 +102,7 @@ type rules struct {
 
 var (
 	errTruncated  = errors.New("an instruction is truncated")
-	errRemembered = errors.New("DW_CFA_restore_state has no DW_CFA_remember_state, or there are too many of them")
+	errRemembered = errors.New("DW_CFA_restore_state has no DW_CFA_remember_state, or these nest too deeply")
 )
 
 // run executes instructions until the location is after the target.

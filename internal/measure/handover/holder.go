@@ -97,7 +97,7 @@ func (h *Holder) Apply(ctx context.Context, set *probeset.Set, dryRun bool) (*Ou
 	defer context.AfterFunc(h.stays, cancel)()
 	report, err := h.Probes.Apply(ctx, set)
 	if h.stays.Err() != nil {
-		return nil, errors.New("the sonde apply of this JVM is ending: try again in a moment")
+		return nil, errors.New("sonde apply for this JVM is ending: try again in a moment")
 	}
 	if err != nil {
 		return nil, h.options.Explain(err)

@@ -37,7 +37,7 @@ func Drill() *drill.Result {
 		When:   &drill.Rule{Terms: []drill.Term{{Name: "customer.tier", Op: "=", Value: "PREMIUM"}, {Name: "lines.size", Op: ">", Value: "40"}}, SlowCalls: 60, Slow: 61, NormalOnes: 3, Normal: 410},
 		Values: []string{"customer.tier", "lines.size"},
 		Steps: []drill.Step{
-			{Text: "watch shop.Checkout.place", Methods: 1, Woven: 1},
+			{Text: "trace shop.Checkout.place", Methods: 1, Woven: 1},
 			{At: 4300 * time.Millisecond, Text: "callees of shop.Checkout.place", Methods: 13, Woven: 12, Settled: 2100 * time.Millisecond},
 		},
 		SampledBy: "kernel", Period: 20, HookShare: 0.012, Budget: 0.02, Removed: true, Notes: []string{"a note"},

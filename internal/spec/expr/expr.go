@@ -15,9 +15,10 @@
 //	path       = ( "$" number | "$" name | "tx." name ) { "." name [ "()" ] | ".(" class ")" | "[" index "]" } .
 //	constant   = 12 | 7L | 0x1f | 2.5 | 5ms | 'c' | "text" | true | false | null | CONSTANT .
 //
-// In Sonde's own rules ([ParseOwn]), a path may also begin with a static call, $(a.b.C).name(), and calls may
+// In the rule files that ship with Sonde ([ParseOwn]), a path may also begin with a static call, $(a.b.C).name(), and calls may
 // have a string as their argument. At the end of a path, name("text", $parent) calls the method with a second argument, the ids of
-// the traced call that is running. It is not called if none is running. With $parent unless path, it is also not called if path is true.
+// the traced call that is running. The call is skipped if none is running. name("text", $parent unless p) is also skipped if the
+// value of path p is true.
 package expr
 
 import (

@@ -1,5 +1,6 @@
-// Package probeset holds the probes, tags, goals and weaving rules that a user asks for. A set
-// comes from flags or from a file, probes.yaml, whose schema is in docs/formats/probes.md.
+// Package probeset holds what a user asks for: probes, tags, goals, and rules for when classes
+// get hooks. A set comes from flags or from a file, probes.yaml, whose schema is in
+// docs/formats/probes.md.
 //
 // [Parse] is strict: unknown keys are errors, and all errors are reported at once, each
 // with its line and a remedy. [Set.Check] checks sets made from flags. Both check as much

@@ -12,7 +12,7 @@
 // $exception and $elapsed are also available. $elapsed is in nanoseconds; constants can have a
 // unit (ns us ms s min). tx.name is a tag of the transaction. A step .x reads the field x, or
 // if there is none, calls the getter x(), getX() or isX(). A step .(a.b.C) is the same object
-// as a C; an object of another class counts as null.
+// as a C; an object that is not a C counts as null.
 // [0] is an element of an array or list, ["key"] of a map. Arrays have .length; strings have
 // .length and .isEmpty(); collections have .size() and .isEmpty(). A constant of an enum is
 // written as CONSTANT or "CONSTANT". The pattern after matches is a glob with * and ?.
@@ -27,14 +27,15 @@
 // returned.
 //
 // Strings are compared by content and ordered by chars; enums are compared by name; boxes are
-// unboxed; other objects are compared by identity. Numbers are compared as int, long or
-// double, the smallest type that holds both; two floats, and a float and a constant, as float. NaN is
-// unequal to everything.
+// unboxed; other objects are compared by identity. Numbers are compared as the smallest of int, long
+// and double that holds both. Two floats, or a float and a constant, are compared as float, but as
+// double if the constant is a whole number that no float holds. NaN is unequal to everything.
 //
 // An element of a collection is read only if the class of the collection is exactly one of a
 // list of known classes (compare.go). Otherwise the condition is undecided. It is also
-// undecided if an element is not of the declared class. Undecided conditions, and conditions
-// that throw, are treated as false, and the hook counts them as undecided.
+// undecided if an element is not of the class that the type of the collection states, such as A in
+// List<A>. Undecided conditions, and conditions that throw, are treated as false, and the hook
+// counts them as undecided.
 //
 // # Safety
 //
@@ -51,7 +52,7 @@
 // program does not make, or the method that the condition is in, which would call itself forever.
 //
 // The code is spliced into a class of the program, which must still pass verification without
-// loading further classes. Therefore every field and call names the declared class of its
+// loading further classes. Therefore every field and call names the static type of its
 // object; branches join only where variables hold the same types; and members that the JVM
 // would not let the class use are refused, according to its access rules: run-time packages
 // (name and loader), nests and modules. An access that cannot be decided in advance fails inside

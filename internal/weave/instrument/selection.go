@@ -44,7 +44,7 @@ type plan struct {
 func (w *Weaver) newPlan(parsed *classfile.Class, pattern *Pattern, lean map[string]string) (*plan, error) {
 	name, err := parsed.Pool.ClassName(parsed.This)
 	if err != nil {
-		return nil, fmt.Errorf("this class: %w", err)
+		return nil, fmt.Errorf("this_class: %w", err)
 	}
 	p := &plan{class: string(name), lean: lean, methods: make([]Method, len(parsed.Methods)), left: make(map[uint32]LeftAlone)}
 	p.targets = w.targets.copyOf(p.class)

@@ -21,9 +21,9 @@ var (
 	// ErrTooLarge reports a pack larger than an agent can read.
 	ErrTooLarge = errors.New("the pack would be larger than 2 GiB: pack fewer classes")
 	// ErrDescriptionTooLong reports a description that is too long to be read again.
-	ErrDescriptionTooLong = errors.New("the description of the pack would be too long: request fewer methods, without methods that cannot get a hook")
+	ErrDescriptionTooLong = errors.New("the description of the pack would be too long: request fewer methods; leave out those that cannot get a hook")
 	// ErrAlike reports names that would make the lookup of classes slow.
-	ErrAlike = errors.New("too many class names have the same hash: pack fewer of these classes")
+	ErrAlike = errors.New("too many class names have the same hash: pack fewer classes")
 )
 
 // Write writes a pack. Classes with the same bytes, woven in the same way, are written once.

@@ -110,7 +110,7 @@ func Open(file *os.File, writable bool) (*Arena, error) {
 		case m.u64(headerMagic) != layoutMagic:
 			return fmt.Errorf("%s: %w", file.Name(), ErrNotArena)
 		case version != layoutVersion:
-			return fmt.Errorf("%s: %w: it has version %d, and this one reads %d", file.Name(), ErrNotArena, version, layoutVersion)
+			return fmt.Errorf("%s: %w: it has version %d; this Sonde reads %d", file.Name(), ErrNotArena, version, layoutVersion)
 		case length != uint64(len(m)):
 			return fmt.Errorf("%s: %w, or cut short: it has %d of %d bytes", file.Name(), ErrNotArena, len(m), length)
 		}

@@ -19,7 +19,7 @@ func FromProcess(pid int, uid uint32) func(net.Conn) error {
 		}
 		raw, err := socket.SyscallConn()
 		if err != nil {
-			return fmt.Errorf("looking for the caller's process: %w", err)
+			return fmt.Errorf("finding the process that connected: %w", err)
 		}
 		var peer *syscall.Ucred
 		var peerErr error
@@ -27,7 +27,7 @@ func FromProcess(pid int, uid uint32) func(net.Conn) error {
 			peer, peerErr = syscall.GetsockoptUcred(int(fd), syscall.SOL_SOCKET, syscall.SO_PEERCRED)
 		})
 		if err = errors.Join(err, peerErr); err != nil {
-			return fmt.Errorf("looking for the caller's process: %w", err)
+			return fmt.Errorf("finding the process that connected: %w", err)
 		}
 		if int(peer.Pid) != pid || peer.Uid != uid {
 			return &StrangerError{PID: int(peer.Pid), UID: peer.Uid}
