@@ -17,8 +17,12 @@ import (
 	"github.com/sonde-jvm/sonde/internal/wire/control"
 )
 
-// helloLimit bounds how long a loaded agent may take to connect.
-const helloLimit = 20 * time.Second
+// helloLimit bounds how long a loaded agent may take to connect, and slowHello is when that is said to take long: on a busy machine, or with
+// -Xcomp, a JVM takes half a minute to run the agent's first classes.
+const (
+	helloLimit = time.Minute
+	slowHello  = 10 * time.Second
+)
 
 // enter connects to the agent. An agent that was loaded when the JVM started is invited;
 // otherwise the agent is loaded by attaching.
@@ -160,6 +164,9 @@ func (s *Session) invite(ctx context.Context, session string) (*attach.Conn, err
 func (s *Session) meet(ctx context.Context, door *control.Door, local bool, load func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, helloLimit)
 	defer cancel()
+	defer time.AfterFunc(slowHello, func() {
+		s.notice(fmt.Sprintf("process %d takes long to start the agent: Sonde waits up to a minute", s.jvm.PID))
+	}).Stop()
 	loaded := make(chan error, 1)
 	go func() {
 		err := load(ctx)

@@ -255,7 +255,7 @@ func checkProfile(t *testing.T, p *jvmtest.Running) {
 }
 
 func checkTrace(t *testing.T, p *jvmtest.Running) {
-	results, _ := measure(t, p, "trace", "app.Shop.order", "--limit", "1000", "--show", "none")
+	results, _ := measure(t, p, "trace", "app.Shop.order", "--limit", "1000", "--show", "none", "--budget", "100%")
 	handed := 0
 	for _, transaction := range results {
 		for _, part := range list(transaction, "parts") {

@@ -84,7 +84,7 @@ func (p *Pace) Follow(ctx context.Context, l *session.Look, isHooked func(classf
 		p.outer = l.Outer()
 	}
 	p.was = slownessOf(inScope(p.before, p.by, isHooked))
-	p.during.add(window(inScope(p.after, p.by, isHooked)))
+	p.during.add(window(inScope(p.after, p.by, isHooked), 0))
 	p.after = nil
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	if p.sampler != nil {

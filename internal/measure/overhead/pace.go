@@ -54,10 +54,11 @@ const (
 	enoughBefore   = 400
 	fewSamples     = 2 * enoughNow
 	idleSamples    = 5
-	// paceWindow is the time whose samples are compared with those before. It grows to
-	// paceWindowMost while it has fewer than enoughNow.
+	// paceWindow is the time whose samples are compared with those before. It grows to paceWindowMost while it has fewer than enoughNow, and
+	// with the time since the change, of which it is at least one in pacePart: of many short windows of a slow program, some look fast.
 	paceWindow     = 500 * time.Millisecond
 	paceWindowMost = 5 * time.Second
+	pacePart       = 5
 	enoughNow      = 60
 	// paceRuns is how many windows in a row must show the former pace.
 	paceRuns = 2
@@ -309,7 +310,7 @@ func (p *Pace) Settle(ctx context.Context, limit time.Duration, isHooked func(cl
 // compare compares the latest samples with those before.
 func (p *Pace) compare(isHooked func(classfile.MethodRef) bool) Recovery {
 	for _, by := range []string{ByHooked, ByProgram} {
-		before, now := inScope(p.before, by, isHooked), window(inScope(p.after, by, isHooked))
+		before, now := inScope(p.before, by, isHooked), window(inScope(p.after, by, isHooked), time.Since(p.changed)/pacePart)
 		if len(before) >= enoughNow && len(now) >= enoughNow {
 			was, is := slownessOf(before), slownessOf(now)
 			return Recovery{By: by, Before: &was, Now: &is}
@@ -318,11 +319,12 @@ func (p *Pace) compare(isHooked func(classfile.MethodRef) bool) Recovery {
 	return Recovery{By: ByCompilers}
 }
 
-// window returns the latest samples.
-func window(samples []paceSample) []paceSample {
+// window returns the latest samples, of at least some time.
+func window(samples []paceSample, least time.Duration) []paceSample {
 	now := time.Now()
+	least = max(least, paceWindow)
 	from := len(samples)
-	for from > 0 && now.Sub(samples[from-1].at) < paceWindowMost && (now.Sub(samples[from-1].at) < paceWindow || len(samples)-from < enoughNow) {
+	for from > 0 && now.Sub(samples[from-1].at) < paceWindowMost && (now.Sub(samples[from-1].at) < least || len(samples)-from < enoughNow) {
 		from--
 	}
 	return samples[from:]

@@ -49,6 +49,29 @@ func TestPace(t *testing.T) {
 	}
 }
 
+// The longer ago the change, the longer a program must have run as before.
+func TestOneFastWindowOfASlowProgram(t *testing.T) {
+	now := time.Now()
+	var after []paceSample
+	for ago := 5 * time.Second; ago > 0; ago -= 5 * time.Millisecond {
+		kind := jfr.C2
+		if ago > time.Second && ago/(5*time.Millisecond)%4 == 0 {
+			kind = jfr.C1
+		}
+		after = append(after, paceSample{at: now.Add(-ago), kind: kind, stack: &jfr.Stack{}})
+	}
+	before := samplesOf("Other", map[jfr.FrameKind]int{jfr.C2: 390, jfr.C1: 10})
+	for _, tt := range []struct {
+		changed time.Duration // ago
+		former  bool
+	}{{3 * time.Second, true}, {20 * time.Second, false}, {time.Hour, false}} {
+		p := &Pace{before: before, after: after, changed: now.Add(-tt.changed)}
+		if got := p.compare(func(classfile.MethodRef) bool { return false }); got.Now.isFormer(*got.Before) != tt.former {
+			t.Errorf("%v after the change: as before: %v, want %v (%+v)", tt.changed, !tt.former, tt.former, *got.Now)
+		}
+	}
+}
+
 func TestKindOfSample(t *testing.T) {
 	frame := func(kind jfr.FrameKind) jfr.Frame { return jfr.Frame{Kind: kind, Method: &jfr.Method{Class: "a"}} }
 	hook := jfr.Frame{Kind: jfr.C2, Method: &jfr.Method{Class: "java/lang/SondeHooksTree"}}
