@@ -45,7 +45,7 @@ func newCallees(s streams) *cobra.Command {
 	}
 	flags := command.Flags()
 	flags.Var(number(&c.Limits.Levels, c.Limits.Levels, 1, mostTreeLevels), "levels", "how many levels of callees to show")
-	flags.Var(span(&c.Watch, 0, 0, mostWatch), "watch", "count the calls of the methods shown for this time; 0 installs no hooks")
+	flags.Var(span(&c.Watch, 0, 0, mostWatch), "watch", "how long to count calls of the methods shown; 0 installs no hooks")
 	flags.Var(number(&c.Hooks, c.Hooks, 1, mostTreeHooks), "hooks", "with --watch: put hooks into at most `N` methods, the nearest first")
 	flags.BoolVar(&c.Limits.JDK, "jdk", false, "also follow and watch methods of the JDK")
 	flags.Var(number(&c.Limits.Overrides, c.Limits.Overrides, 1, 0), "overrides", "show at most `N` of the methods that one call may reach")

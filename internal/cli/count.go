@@ -98,7 +98,7 @@ func newCount(s streams) *cobra.Command {
 	flags.VarP(number(&c.top, 0, 0, 0), "top", "n", "show at most `N` methods; 0 shows all")
 	flags.Var(span(&c.interval, time.Second, leastInterval, 0), "interval", intervalUsage)
 	flags.VarP(span(&c.duration, 0, 0, 0), "duration", "d", "end after this time; 0 continues until Ctrl-C")
-	flags.Uint64Var(&c.calls, "calls", 0, "end after `N` calls in total, or a few more: calls are compared every 20 ms")
+	flags.Uint64Var(&c.calls, "calls", 0, "end after `N` calls in total, or a few more: the count is read every 20 ms")
 	flags.BoolVar(&c.json, "json", false, "write JSON")
 	c.contexts.register(command)
 	c.targetFlags.register(flags)

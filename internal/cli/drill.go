@@ -686,7 +686,7 @@ func (r *drillRun) leaveFrequent(ctx context.Context, least uint64) bool {
 		r.remark(format.OneLine(err))
 		return false
 	}
-	r.screen.say("%s so often that the methods they call get no hooks; %s", format.Count(len(many), "method is called", "methods are called"), format.Count(len(tooMany), "of these has no hook itself", "of these have no hook themselves"))
+	r.screen.say("%s so often that the callees get no hooks; %s", format.Count(len(many), "method is called", "methods are called"), format.Count(len(tooMany), "lost its own hook, too", "lost their own hooks, too"))
 	r.restart(ctx)
 	r.beginLevel()
 	return true

@@ -221,7 +221,7 @@ func (r *drillRun) searchWithoutHooks(ctx context.Context, none *session.NoHooks
 		r.findLock(ctx, result.Cause, last)
 	}
 	if lost := stacks.Lost(); lost > result.Unhooked.Samples/100 {
-		r.remark(fmt.Sprintf("%s not complete, and may be below %s", format.Count(lost, "sampled stack is", "sampled stacks are"), strings.Join(r.patterns, ", ")))
+		r.remark(fmt.Sprintf("%s not complete, and may lack %s", format.Count(lost, "sampled stack is", "sampled stacks are"), strings.Join(r.patterns, ", ")))
 	}
 	r.screen.clear()
 	result.Ended, result.Notes = string(ended), r.remarksWith(nil)

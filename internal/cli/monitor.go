@@ -85,7 +85,7 @@ func newMonitor(s streams) *cobra.Command {
 		RunE: checkAndRun(c),
 	}
 	flags := command.Flags()
-	flags.Uint64Var(&c.calls, "calls", 0, "end after `N` calls in total, or a few more: calls are compared every 20 ms")
+	flags.Uint64Var(&c.calls, "calls", 0, "end after `N` calls in total, or a few more: the count is read every 20 ms")
 	flags.Var(oneIn(&c.sample, 1), "sample", "time one call in N, chosen at random: 1/100")
 	flags.Var(oneOf(&c.by, byPattern, byPattern, byMethod), "by", "one row per pattern or per method")
 	c.contexts.register(command)

@@ -313,7 +313,7 @@ func (c *profileCommand) uncalled(p *cct.Profile, last profile.Progress) error {
 			return fmt.Errorf("no call of %s was counted within %s; %s: use its caller as root", roots, took, session.WhyLowerBound)
 		}
 	}
-	return fmt.Errorf("%s was not called within %s: measure longer, or while it is used; to see calls that began earlier, name a method that it calls as --root", roots, took)
+	return fmt.Errorf("%s was not called within %s: measure longer, or while it is used; to see calls that began earlier, give --root a method that it calls", roots, took)
 }
 
 // isRoot reports whether a root got no hook.

@@ -15,7 +15,7 @@
 // as a C; an object that is not a C counts as null.
 // [0] is an element of an array or list, ["key"] of a map. Arrays have .length; strings have
 // .length and .isEmpty(); collections have .size() and .isEmpty(). A constant of an enum is
-// written as CONSTANT or "CONSTANT". The pattern after matches is a glob with * and ?.
+// written as CONSTANT or "CONSTANT". A glob with * and ? follows "matches".
 //
 // # Meaning
 //
