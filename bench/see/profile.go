@@ -228,6 +228,36 @@ func (a *asyncProfiler) stop(ctx context.Context, p *profile) (err error) {
 	return p.addCollapsed(file)
 }
 
+// record starts to sample with the time of each sample. It ends by "stop,file=" and the name of the file.
+func (a *asyncProfiler) record(ctx context.Context) (file string, err error) {
+	f, err := os.CreateTemp("", "sonde-bench-*.jfr")
+	if err != nil {
+		return "", err
+	}
+	return f.Name(), errors.Join(f.Close(), a.execute(ctx, fmt.Sprintf("start,event=cpu,interval=%d,jfr,file=%s", asyncPeriod.Nanoseconds(), f.Name())))
+}
+
+// addRecording adds the samples of a recording of async-profiler that are of a certain time.
+func (p *profile) addRecording(ctx context.Context, file string, from, to time.Time) error {
+	_, err := jfr.ReadFile(ctx, file, false, func(samples []jfr.Sample) {
+		for _, s := range samples {
+			if s.At.Before(from) || s.At.After(to) {
+				continue
+			}
+			var frames []frame
+			for _, f := range s.Stack.Frames {
+				if f.Kind.IsJava() {
+					frames = append(frames, javaFrame(f.Method.Class+"."+f.Method.Name+f.Method.Descriptor))
+				} else {
+					frames = append(frames, libraryFrame)
+				}
+			}
+			p.add(s.Thread.Name, frames, true, 1)
+		}
+	})
+	return err
+}
+
 var errNotCollapsed = errors.New("not a stack of async-profiler")
 
 // addCollapsed adds stacks that async-profiler has written with the options threads, sig, ann and lib:

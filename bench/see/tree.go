@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"os/exec"
 	"slices"
 	"strconv"
@@ -70,9 +71,11 @@ func measureTree(ctx context.Context, jdk jvmtest.JDK, classes, sonde string, s 
 		return nil, err
 	}
 	defer async.conn.Close()
-	if err := async.start(ctx, "cpu", asyncPeriod); err != nil {
+	recording, err := async.record(ctx)
+	if err != nil {
 		return nil, err
 	}
+	defer os.Remove(recording)
 	arguments = slices.Concat([]string{"profile", strconv.Itoa(program.PID())}, arguments,
 		[]string{"--duration", treeLength.String(), "--json", "--no-service", "--no-cache"})
 	command := exec.CommandContext(ctx, sonde, arguments...)
@@ -81,13 +84,16 @@ func measureTree(ctx context.Context, jdk jvmtest.JDK, classes, sonde string, s 
 	if err := command.Run(); err != nil {
 		return nil, fmt.Errorf("%w: %s", err, bytes.TrimSpace(messages.Bytes()))
 	}
-	below := newProfile(true)
-	below.root = s.work + ".round()"
-	if err := async.stop(ctx, below); err != nil {
+	if err := async.execute(ctx, "stop,file="+recording); err != nil {
 		return nil, err
 	}
 	p, err := document.ReadProfile(&out)
 	if err != nil {
+		return nil, err
+	}
+	below := newProfile(true)
+	below.root = s.work + ".round()"
+	if err := below.addRecording(ctx, recording, p.Began, p.Began.Add(p.Took)); err != nil {
 		return nil, err
 	}
 	found := &tree{jdk: jdk.Major, program: s.name, timing: p.Timing, cost: p.Cost.Steady}
@@ -154,7 +160,7 @@ func (t *tree) read(p *cct.Profile) (self, total *tally) {
 
 func (all trees) report(r *harness.Report) {
 	r.Note("## Trees of sonde profile")
-	r.Note("%s", "`sonde profile` with its default budget of 2 %, while async-profiler sampled the same process. Hooked: the part of the time in the tree that hooks measured; sampled: that stacks filled in. "+
+	r.Note("%s", "`sonde profile` with its default budget of 2 %, while async-profiler sampled the same process; of its samples, those in the window that Sonde's figures cover. Hooked: the part of the time in the tree that hooks measured; sampled: that stacks filled in. "+
 		"A method agrees if its shares of the time below the root differ by no more than the error of sampling, as above.")
 	table := r.Table("program", "timing", "methods", "nodes", "depth", "hooked", "sampled", "cost of hooks", "agree by self", "agree by total")
 	for _, t := range all {

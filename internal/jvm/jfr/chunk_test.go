@@ -73,6 +73,31 @@ func TestVirtualThreadsAreOne(t *testing.T) {
 	}
 }
 
+func TestFramesOfAsyncProfiler(t *testing.T) {
+	for _, tt := range []struct {
+		frameType, class, descriptor string
+		want                         FrameKind
+	}{
+		{"C1 compiled", "shop/Cart", "()V", C1},
+		{"Native", "java/lang/Thread", "()V", Native},
+		{"Native", "libc.so.6", "()L;", Library},
+		{"C++", "libjvm.so", "()L;", VM},
+		{"C++", "libfast.so", "()L;", Library},
+		{"Kernel", "kernel", "()L;", Kernel},
+	} {
+		w := &writer{b: make([]byte, headerSize), class: tt.class, descriptor: tt.descriptor, frameType: tt.frameType}
+		w.sample(10, 1)
+		metadata := int64(len(w.b))
+		w.metadata(syntheticClasses)
+		checkpoint := int64(len(w.b))
+		w.values(0)
+		w.header(int64(len(w.b)), checkpoint, metadata, stateFinished)
+		if f := samplesOf(t, w.b).Samples[0].Stack.Frames[0]; f.Kind != tt.want || f.Method.Class != tt.class {
+			t.Errorf("%s of %s%s: got a frame %q of %s, want %q", tt.frameType, tt.class, tt.descriptor, f.Kind, f.Method.Class, tt.want)
+		}
+	}
+}
+
 // render writes a value as text, to compare.
 func render(v value) string {
 	switch v.realKind() {

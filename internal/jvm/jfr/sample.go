@@ -234,6 +234,9 @@ func (ch *chunk) frames(array value) []Frame {
 				frame.Kind = once(ch.kinds, v, makeFrameKind)
 			}
 		}
+		if frame.Kind == Native || frame.Kind == Library {
+			frame.Kind = kindOfCode(frame.Method)
+		}
 	}
 	return frames
 }
@@ -277,9 +280,24 @@ func className(name string) string {
 	return strings.ReplaceAll(name[:at], ".", "/") + "+" + suffix
 }
 
-// frameKinds are the names of frame kinds in recordings.
+// frameKinds are the names of frame kinds in recordings; those of the second line are only in recordings of async-profiler.
 var frameKinds = map[string]FrameKind{
 	"Interpreted": Interpreted, "JIT compiled": Compiled, "Inlined": Inlined, "Native": Native,
+	"C1 compiled": C1, "C++": Library, "Kernel": Kernel,
+}
+
+// functionDescriptor is what async-profiler writes as the descriptor of a function that is no method. Its class is the library's file.
+const functionDescriptor = "()L;"
+
+// kindOfCode returns the kind of a frame that is native code by its name in the recording.
+func kindOfCode(m *Method) FrameKind {
+	switch {
+	case m.Descriptor != functionDescriptor:
+		return Native
+	case m.Class == "" || strings.HasPrefix(m.Class, "libjvm."): // without a library, it is code that the JVM has generated
+		return VM
+	}
+	return Library
 }
 
 func makeFrameKind(v value) FrameKind {

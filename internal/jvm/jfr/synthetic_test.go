@@ -1,6 +1,7 @@
 package jfr
 
 import (
+	"cmp"
 	"encoding/binary"
 	"math"
 	"strconv"
@@ -78,6 +79,7 @@ var syntheticClasses = []class{
 
 // values adds what samples name: threads 1 and 2, stacks 1 and 2.
 func (w *writer) values(before int64) {
+	frames := w
 	w.checkpoint(before, 7, func(w *writer) {
 		w.poolOf(idStack, 2)
 		for key := range int64(2) {
@@ -113,13 +115,13 @@ func (w *writer) values(before int64) {
 		w.long(1)
 		w.long(1)
 		w.poolOf(idSymbol, 4)
-		for key, s := range []string{"shop/Cart", "add", "sum", "()V"} {
+		for key, s := range []string{cmp.Or(frames.class, "shop/Cart"), "add", "sum", cmp.Or(frames.descriptor, "()V")} {
 			w.long(int64(key) + 1)
 			w.text(s)
 		}
 		w.poolOf(idFrameType, 1)
 		w.long(1)
-		w.text("JIT compiled")
+		w.text(cmp.Or(frames.frameType, "JIT compiled"))
 		w.poolOf(idState, 1)
 		w.long(1)
 		w.text("STATE_RUNNABLE")
@@ -205,7 +207,8 @@ func syntheticChunk() []byte {
 // A writer makes chunks as the JVM does, for tests that need one of a certain
 // shape.
 type writer struct {
-	b []byte
+	b                            []byte
+	class, descriptor, frameType string // of the frames of samples; empty for those of a compiled method
 }
 
 func (w *writer) byte(v byte)      { w.b = append(w.b, v) }
