@@ -24,8 +24,9 @@ import (
 // A profile is where the time of a program went, as one profiler saw it. It has the samples of the program's own
 // threads with a Java method on their stack.
 type profile struct {
-	javaOnly   bool   // leave out all other frames
-	root       string // if not "", only stacks with a method that begins so count, and only from it inwards
+	javaOnly   bool            // leave out all other frames
+	root       string          // if not "", only stacks with a method that begins so count, and only from it inwards
+	hooked     map[string]bool // with a root: the methods with hooks
 	samples    int
 	self       tally
 	total      tally                      // of the stacks that reach the method in which a thread begins
@@ -40,8 +41,9 @@ func newProfile(javaOnly bool) *profile {
 // A tally is the weight of methods.
 type tally struct {
 	methods map[string]float64
-	whole   float64 // of all samples
-	squares float64 // sum of the squares of the weights of samples
+	whole   float64            // of all samples
+	squares float64            // sum of the squares of the weights of samples
+	stated  map[string]*bounds // by method, if a profiler states them; otherwise samples say how many there are
 }
 
 // A frame is a method, or a kind of other code.
@@ -63,7 +65,7 @@ func (p *profile) add(thread string, frames []frame, isComplete bool, one float6
 	p.threads[kind] += one
 	if p.root != "" {
 		root := slices.IndexFunc(frames, func(f frame) bool { return strings.HasPrefix(f.name, p.root) })
-		frames = frames[:root+1]
+		frames = p.shown(frames[:root+1])
 	}
 	inner := slices.IndexFunc(frames, func(f frame) bool { return f.isJava })
 	if kind != jfr.ProgramThread || inner < 0 {
@@ -85,6 +87,15 @@ func (p *profile) add(thread string, frames []frame, isComplete bool, one float6
 	}
 }
 
+// shown returns the frames that a tree shows: methods without hooks only below the innermost one with a hook.
+func (p *profile) shown(frames []frame) []frame {
+	inner := slices.IndexFunc(frames, func(f frame) bool { return p.hooked[f.name] })
+	if inner < 0 {
+		return frames
+	}
+	return append(slices.Clone(frames[:inner]), slices.DeleteFunc(slices.Clone(frames[inner:]), func(f frame) bool { return !p.hooked[f.name] })...)
+}
+
 func (t *tally) add(one float64, methods map[string]bool) {
 	t.whole += one
 	t.squares += one * one
@@ -92,6 +103,9 @@ func (t *tally) add(one float64, methods map[string]bool) {
 		t.methods[method] += one
 	}
 }
+
+// Bounds are how far stated times may be off: by chance, at 95 %, as a sum of squares, and otherwise.
+type bounds struct{ squares, sum float64 }
 
 // share returns the part of a method in the whole.
 func (t *tally) share(method string) float64 {
@@ -127,15 +141,25 @@ const (
 	simultaneous = 3.02
 )
 
+// rounding is how far sums of the same shares may be apart.
+const rounding = 1e-9
+
 // compare compares the methods that are hottest in the mean of both.
 func compare(sonde, async *tally) (rows []row) {
 	methods := maps.Clone(sonde.methods)
 	maps.Copy(methods, async.methods)
 	for method := range methods {
 		r := row{method: method, sonde: sonde.share(method), async: async.share(method)}
-		pooled := (r.sonde*sonde.count() + r.async*async.count()) / (sonde.count() + async.count())
-		r.uncertainty = simultaneous * math.Sqrt(max(0, pooled*(1-pooled)*(1/sonde.count()+1/async.count())))
-		r.isWithinError = math.Abs(r.sonde-r.async) <= r.uncertainty
+		if sonde.stated == nil {
+			pooled := (r.sonde*sonde.count() + r.async*async.count()) / (sonde.count() + async.count())
+			r.uncertainty = simultaneous * math.Sqrt(max(0, pooled*(1-pooled)*(1/sonde.count()+1/async.count())))
+		} else {
+			stated := cmp.Or(sonde.stated[method], &bounds{})
+			pooled := (r.sonde + r.async) / 2
+			byChance := simultaneous / 1.96 * math.Sqrt(stated.squares) / sonde.whole
+			r.uncertainty = math.Hypot(simultaneous*math.Sqrt(max(0, pooled*(1-pooled)/async.count())), byChance) + stated.sum/sonde.whole
+		}
+		r.isWithinError = math.Abs(r.sonde-r.async) <= r.uncertainty+rounding
 		rows = append(rows, r)
 	}
 	slices.SortFunc(rows, func(a, b row) int {

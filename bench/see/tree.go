@@ -2,10 +2,10 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"os/exec"
 	"slices"
@@ -29,6 +29,7 @@ type tree struct {
 	hooked, sampled float64 // parts of the time: measured by hooks, and known from stacks
 	cost            float64 // of the program's time, by Sonde's own account
 	bySelf, byTotal []row
+	withHooks       map[string]bool
 }
 
 type trees []*tree
@@ -91,14 +92,14 @@ func measureTree(ctx context.Context, jdk jvmtest.JDK, classes, sonde string, s 
 	if err != nil {
 		return nil, err
 	}
+	found := &tree{jdk: jdk.Major, program: s.name, timing: p.Timing, cost: p.Cost.Steady}
+	self, total := found.read(p)
 	below := newProfile(true)
-	below.root = s.work + ".round()"
+	below.root, below.hooked = s.work+".round()", found.withHooks
 	if err := below.addRecording(ctx, recording, p.Began, p.Began.Add(p.Took)); err != nil {
 		return nil, err
 	}
-	found := &tree{jdk: jdk.Major, program: s.name, timing: p.Timing, cost: p.Cost.Steady}
-	self, total := found.read(p)
-	if below.samples == 0 || self.squares == 0 {
+	if below.samples == 0 {
 		return nil, fmt.Errorf("async-profiler has %d samples below %s: sample longer", below.samples, below.root)
 	}
 	found.bySelf, found.byTotal = compare(self, &below.self), compare(total, &below.total)
@@ -110,8 +111,8 @@ const treeLength = 20 * time.Second
 
 // read sums up the times of methods.
 func (t *tree) read(p *cct.Profile) (self, total *tally) {
-	self, total = &tally{methods: map[string]float64{}}, &tally{methods: map[string]float64{}}
-	var largest *cct.Node // by self time, of those known from stacks
+	self, total = newTally(), newTally()
+	t.withHooks = map[string]bool{}
 	on := map[int]bool{}
 	var add func(n *cct.Node, depth int, caller string)
 	add = func(n *cct.Node, depth int, caller string) {
@@ -123,18 +124,24 @@ func (t *tree) read(p *cct.Profile) (self, total *tally) {
 			}
 			t.nodes++
 			t.depth = max(t.depth, depth)
-			self.methods[name] += n.Self.Nanos
-			self.whole += n.Self.Nanos
+			ran := n.Self.Nanos - waited(n) // async-profiler samples threads that run
+			for _, c := range n.Children {
+				ran += waited(c)
+			}
+			self.methods[name] += max(0, ran)
+			self.whole += max(0, ran)
+			self.doubt(name, n.Self, n.Sampled || n.Split)
 			if n.Sampled || n.Split {
 				t.sampled += n.Self.Nanos
 			} else {
 				t.hooked += n.Self.Nanos
 			}
-			if (n.Sampled || n.Split) && (largest == nil || n.Self.Nanos > largest.Self.Nanos) {
-				largest = n
+			if n.Calls > 0 || n.Running > 0 {
+				t.withHooks[name] = true
 			}
 			if !on[n.Method] && m.Descriptor != "" {
-				total.methods[name] += n.Total.Nanos
+				total.methods[name] += n.Total.Nanos - waited(n)
+				total.doubt(name, n.Total, n.Sampled)
 				on[n.Method] = true
 				defer delete(on, n.Method)
 			}
@@ -145,27 +152,53 @@ func (t *tree) read(p *cct.Profile) (self, total *tally) {
 	}
 	add(p.Merged, 0, "")
 	t.methods = len(self.methods)
-	t.hooked, t.sampled = t.hooked/max(self.whole, 1), t.sampled/max(self.whole, 1)
-	total.whole = self.whole
-	if largest != nil { // its interval, at 95 %, says how many samples of equal weight there are
-		const z = 1.96
-		part, half := largest.Self.Nanos/self.whole, (largest.Self.High-largest.Self.Low)/2/self.whole
-		if samples := z * z * part * (1 - part) / (half * half); samples > 0 && !math.IsInf(samples, 0) {
-			self.squares = self.whole * self.whole / samples
-			total.squares = self.squares
-		}
+	if all := t.hooked + t.sampled; all > 0 {
+		t.hooked, t.sampled = t.hooked/all, t.sampled/all
 	}
+	total.whole = self.whole
 	return self, total
+}
+
+// waited returns the time in which threads waited in a node and below it.
+func waited(n *cct.Node) (nanos float64) {
+	for _, w := range n.Waits {
+		nanos += w.Time.Nanos
+	}
+	return nanos
+}
+
+// widest says how far shares that agree may be apart at most.
+func widest(rows []row) string {
+	most := slices.MaxFunc(rows, func(a, b row) int { return cmp.Compare(a.uncertainty, b.uncertainty) })
+	return fmt.Sprintf(", within ± %.1f %% at most", 100*most.uncertainty)
+}
+
+func newTally() *tally { return &tally{methods: map[string]float64{}, stated: map[string]*bounds{}} }
+
+// doubt adds the bounds that Sonde states for the time of a method in one place: those of sampled times are by chance.
+func (t *tally) doubt(method string, time cct.Time, byChance bool) {
+	b := t.stated[method]
+	if b == nil {
+		b = &bounds{}
+		t.stated[method] = b
+	}
+	half := max(time.Nanos-time.Low, time.High-time.Nanos)
+	if byChance {
+		b.squares += half * half
+	} else {
+		b.sum += half
+	}
 }
 
 func (all trees) report(r *harness.Report) {
 	r.Note("## Trees of sonde profile")
 	r.Note("%s", "`sonde profile` with its default budget of 2 %, while async-profiler sampled the same process; of its samples, those in the window that Sonde's figures cover. Hooked: the part of the time in the tree that hooks measured; sampled: that stacks filled in. "+
-		"A method agrees if its shares of the time below the root differ by no more than the error of sampling, as above.")
+		"A method agrees if its shares of the time in which threads ran below the root differ by no more than the error of async-profiler's samples, as above, and the bounds that Sonde states. "+
+		"Trees show methods without hooks only below the innermost hook, so async-profiler's stacks are cut in the same way.")
 	table := r.Table("program", "timing", "methods", "nodes", "depth", "hooked", "sampled", "cost of hooks", "agree by self", "agree by total")
 	for _, t := range all {
 		name := fmt.Sprintf("JDK %d, %s", t.jdk, t.program)
-		table.Row(name, t.timing, t.methods, t.nodes, t.depth, percent(t.hooked), percent(t.sampled), percent(t.cost), agreeing(t.bySelf), agreeing(t.byTotal))
+		table.Row(name, t.timing, t.methods, t.nodes, t.depth, percent(t.hooked), percent(t.sampled), percent(t.cost), agreeing(t.bySelf)+widest(t.bySelf), agreeing(t.byTotal)+widest(t.byTotal))
 		isMet := !slices.ContainsFunc(slices.Concat(t.bySelf, t.byTotal), func(one row) bool { return !one.isWithinError })
 		r.Bar(harness.Judge(isMet), "%s: the twenty largest shares of the tree agree with async-profiler's", name)
 	}

@@ -465,7 +465,12 @@ func (r *run) chores() []chore {
 		{calibrateEvery, now.Add(calibrateEvery), r.calibrator.Measure},
 	}
 	if r.budget != nil || !r.Whole {
-		chores = append(chores, chore{governEvery, now, func(context.Context) error { return r.settler.look() }})
+		chores = append(chores, chore{governEvery, now, func(context.Context) error {
+			if err := r.settler.look(); err != nil {
+				return err
+			}
+			return r.window.renew(r)
+		}})
 	}
 	if r.budget != nil {
 		chores = append(chores, chore{governEvery, now, r.budget.govern})

@@ -24,11 +24,14 @@ type window struct {
 	at      int64                            // the target's clock
 	threads map[uint32]map[uint32]arena.Node // by the thread's root, then by node
 	settled bool                             // the program ran as before when it began
+	early   map[uint32]arena.Frame           // by the thread's root, the outermost calls that ran when it began
 }
 
 const (
 	minWindow = 2 * time.Second
 	minPart   = 0.25 // of the run
+	// earlyLimit is how long outermost calls that ran when the window began may go on, so that it begins again when they have ended.
+	earlyLimit = 10 * time.Second
 )
 
 func (w *window) open(r *run) error {
@@ -38,8 +41,49 @@ func (w *window) open(r *run) error {
 	}
 	w.began, w.at = time.Now(), r.session.Now()
 	w.keep(threads)
+	w.early = outermostCalls(threads)
 	r.stacks.restart()
 	return nil
+}
+
+// renew opens the window again once all outermost calls have ended that ran when it was opened. They may have called methods before these
+// had hooks: what such methods call is then below another caller than the stacks show, which would be taken for its own time.
+func (w *window) renew(r *run) error {
+	switch {
+	case len(w.early) == 0:
+		return nil
+	case w.length(time.Now()) > earlyLimit:
+		w.early = nil
+		return nil
+	}
+	threads, err := r.session.Stacks()
+	if err != nil || w.hasEarly(threads) {
+		return err
+	}
+	err = w.open(r)
+	w.early = nil // what runs now began with all hooks on
+	return err
+}
+
+// hasEarly reports whether an outermost call that ran when the window began has not ended.
+func (w *window) hasEarly(threads []arena.Thread) bool {
+	for root, now := range outermostCalls(threads) {
+		if was, known := w.early[root]; known && was.Node == now.Node && was.Start == now.Start {
+			return true
+		}
+	}
+	return false
+}
+
+// outermostCalls returns the timed outermost calls that run, by the thread's root.
+func outermostCalls(threads []arena.Thread) map[uint32]arena.Frame {
+	calls := make(map[uint32]arena.Frame)
+	for _, t := range threads {
+		if len(t.Stack) > 0 && t.Stack[0].Start != 0 {
+			calls[t.Root] = t.Stack[0]
+		}
+	}
+	return calls
 }
 
 // length returns for how long the window has been open at a moment; 0 if it is not.

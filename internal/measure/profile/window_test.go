@@ -57,6 +57,34 @@ func TestAWindowLeavesOutWhatWasBefore(t *testing.T) {
 	}
 }
 
+// TestEarlyCalls checks whether calls that ran when the window began still run.
+func TestEarlyCalls(t *testing.T) {
+	running := func(start int64) arena.Thread {
+		th := thread()
+		th.Stack[0].Start = start
+		return th
+	}
+	ended, untimed, other := running(0), running(0), running(1000)
+	ended.Stack, other.Root = nil, 7
+	w := window{early: outermostCalls([]arena.Thread{running(1000), untimed})}
+	for name, tt := range map[string]struct {
+		now  []arena.Thread
+		want bool
+	}{
+		"it goes on":                {[]arena.Thread{running(1000)}, true},
+		"it has ended":              {[]arena.Thread{ended}, false},
+		"the next one runs":         {[]arena.Thread{running(1700)}, false},
+		"an untimed one runs":       {[]arena.Thread{untimed}, false},
+		"its thread has ended":      {nil, false},
+		"another thread runs one":   {[]arena.Thread{other}, false},
+		"another one ended earlier": {[]arena.Thread{other, running(1000)}, true},
+	} {
+		if got := w.hasEarly(tt.now); got != tt.want {
+			t.Errorf("%s: %v, want %v", name, got, tt.want)
+		}
+	}
+}
+
 // TestAViewIsWhatFiguresCover checks that a view begins and ends with the window, not with
 // the run.
 func TestAViewIsWhatFiguresCover(t *testing.T) {
