@@ -23,8 +23,9 @@ var volatile = regexp.MustCompile(`"(uptimeSeconds|callsPerSecond|millis|arenaUs
 // steady returns the part of an output that only depends on the JVM.
 func steady(command, output, pid string) string {
 	var lines []string
+	its := regexp.MustCompile(`(^\s*|"pid":)` + pid + `\b`) // numbers of other lines may contain the digits
 	for line := range strings.Lines(output) {
-		isOther := command == "ps" && !strings.Contains(line, pid) || strings.Contains(line, "of processes that have ended")
+		isOther := command == "ps" && !its.MatchString(line) || strings.Contains(line, "of processes that have ended")
 		if !isOther {
 			lines = append(lines, strings.Join(strings.Fields(volatile.ReplaceAllString(line, "…")), " ")+"\n")
 		}
