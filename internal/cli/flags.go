@@ -241,7 +241,7 @@ var samplers = map[string]sampler.Source{"auto": sampler.Auto, "kernel": sampler
 func (f *sourceFlags) register(command *cobra.Command) {
 	flags := command.Flags()
 	flags.Var(oneOf(&f.sampler, "auto", "auto", "kernel", "recorder", "dumps"), "sampler",
-		"what takes the samples: the kernel, the flight recorder also where starting it discards all compiled code, thread dumps, or by default the best that works")
+		"what takes the samples: kernel, recorder (the flight recorder, even where starting it discards all compiled code), dumps (thread dumps), or auto: the best that works without such a loss")
 	flags.BoolVar(&f.recorder, "recorder", false, "the same as --sampler recorder")
 	flags.BoolVar(&f.dumps, "thread-dumps", false, "the same as --sampler dumps")
 	hide(command, "recorder", "thread-dumps")

@@ -238,7 +238,7 @@ func (v *liveSession) reportCost() {
 
 // hookedCalls returns how many calls the hooks have counted so far, and how many of them cost as much as timed ones.
 func (v *liveSession) hookedCalls() (calls, timed uint64, err error) {
-	sum, err := v.session.Sum()
+	sum, err := v.session.Counts()
 	if err != nil {
 		return 0, 0, err
 	}
@@ -314,7 +314,7 @@ func (v *liveSession) confirm(ctx context.Context, methods, classes int) error {
 		format.Count(methods, "method", "methods"), format.Count(classes, "class", "classes"))
 	v.screen.clear()
 	if !v.target.ask(ctx, what+": go on?", v.target.yes) {
-		return errors.New("not confirmed; nothing was changed: a narrower pattern needs fewer hooks")
+		return errors.New("not confirmed; nothing was changed. Name fewer methods with a narrower pattern")
 	}
 	return nil
 }

@@ -51,7 +51,7 @@ func checkRefusals(t *testing.T, pid, method, why string) {
 		t.Fatal(err)
 	}
 	cannot := fmt.Sprintf("process %s: no method can get a hook and no class can be read, because %s: start it without that option, or with -javaagent (sonde agent-jar); "+
-		"sonde hot, walk, drill and profile --timing stacks work without hooks, by samples\n", pid, why)
+		"sonde hot, walk, drill and profile --timing stacks work without hooks\n", pid, why)
 	refused := "sonde: " + cannot
 	for _, test := range []struct {
 		args []string

@@ -103,7 +103,7 @@ func (e *NoHooksError) Error() string {
 }
 
 // WithoutHooks says what can be done in a JVM that no agent can enter.
-const WithoutHooks = "sonde hot, walk, drill and profile --timing stacks work without hooks, by samples"
+const WithoutHooks = "sonde hot, walk, drill and profile --timing stacks work without hooks"
 
 func (e *NoHooksError) Unwrap() error { return e.Cause }
 

@@ -11,7 +11,7 @@
 //	    target();          … return x;      │   return x ⇒ store r; goto E)
 //	  } finally {                           └
 //	    exit(t);                            E: lload t'; exit; load r; return
-//	  }                                     H: astore; lload t'; exit; athrow
+//	  }                                     H: astore e; lload t'; exit; aload e; athrow
 //
 // The local variables of the template follow those of the target, the constants of the
 // template are added to the target's pool, and the template's exception blocks enclose the

@@ -129,7 +129,7 @@ func parseMetadata(c cursor) (metadata, error) {
 	c.long()
 	n := c.count()
 	if n > mostTexts {
-		return nil, fmt.Errorf("metadata: %d texts", n)
+		return nil, fmt.Errorf("metadata: it declares %d texts, and at most %d are read", n, mostTexts)
 	}
 	texts := make([]string, 0, n)
 	for range n {

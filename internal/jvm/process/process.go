@@ -383,7 +383,7 @@ func atMost(most int64) Judge {
 		case info.Size() == 0:
 			return ErrEmpty
 		case info.Size() > most:
-			return fmt.Errorf("%w: it has %d bytes of at most %d", ErrTooLarge, info.Size(), most)
+			return fmt.Errorf("%w: it has %d bytes, and at most %d are accepted", ErrTooLarge, info.Size(), most)
 		}
 		return nil
 	}

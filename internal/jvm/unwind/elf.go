@@ -72,7 +72,7 @@ func Open(r io.ReaderAt, size int64) (*Library, error) {
 	}
 	segments := readTable[elf.Prog64](f, header.Phoff, header.Phnum, header.Phentsize)
 	if len(segments) == 0 || len(segments) > maxSegments {
-		return nil, fmt.Errorf("an ELF file with %d program headers: none, too many, or beyond its end", header.Phnum)
+		return nil, fmt.Errorf("an ELF file whose %d program headers cannot be read: there are none or more than %d, they have another size, or they lie beyond the end of the file", header.Phnum, maxSegments)
 	}
 	var dynamic, frameHeader elf.Prog64
 	for _, s := range segments {

@@ -435,7 +435,7 @@ func (b *budget) explain(p *cct.Profile, v view) {
 		where = "sampled stacks show their time"
 	}
 	if allowed := b.run.Share.Allowance(b.run.Budget); allowed < b.run.Budget {
-		note("other commands measure this JVM within the same budget, which left %s of the program's CPU time for this profile at its end, so it shows less than without them", format.Percent(allowed))
+		note("other commands measure this JVM within the same budget: at the end of this profile, %s of the program's CPU time was left for it, so it shows less than it would without those commands", format.Percent(allowed))
 	}
 	if b.governor.denied {
 		note("some callees have no hooks, because installing more would exceed the budget (--timing exact installs all)")

@@ -201,7 +201,7 @@ func trueFirst(a, b bool) int {
 // whyNot returns why a class may not be redefined with all that are chosen; "" if it may.
 func (s *stacks) whyNot(class string, chosen map[string]bool, price price) string {
 	if lent := s.lent(class, chosen); lent > maxLent {
-		return fmt.Sprintf("in %s of the samples, methods of its class are inlined into methods of other classes; if its class were changed, HotSpot would compile those methods again without what it has learned about this one", format.Percent(lent))
+		return fmt.Sprintf("in %s of the samples, methods of its class are inlined into methods of other classes; if its class were changed, HotSpot would compile the methods of the other classes again without its profile of the inlined ones", format.Percent(lent))
 	}
 	if price.of(s.heat(chosen)) > price.limit {
 		return fmt.Sprintf("%s of the samples are in code that contains methods of its class: changing it, with the classes of heavier call paths, would cost more work than the %s that --budget allows (compiling all code again costs about %s)",

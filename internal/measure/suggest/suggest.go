@@ -7,8 +7,8 @@
 // archives there are only class files.
 //
 // A set covers a sample of a running thread if one of the callers on its stack is a method
-// with a probe. Methods whose calls did not end while they were counted, such as a server's
-// loop, cover nothing: a probe would never report them.
+// with a probe. Methods of which fewer than five calls ended while they were counted, such as
+// a server's loop, cover nothing: a probe would report little or nothing of them.
 package suggest
 
 import (

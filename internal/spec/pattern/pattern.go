@@ -20,12 +20,12 @@
 //
 // A "*" never leaves its segment; a "**" stands for any number of whole segments,
 // including none: **.Service.* matches Service in every package. A nested class is a
-// segment of its own: Order.Item and Order$Item both name it, Order.* does not match its
-// methods, and Order$** matches everything nested in Order, but not Order itself. A "$"
-// that cannot separate two names, as in $Proxy1 or Order$$Lambda, is an ordinary letter.
+// segment of its own: Order.Item.price and Order$Item.price both name its method, Order.*
+// does not match its methods, and Order$**.* matches every method of the classes nested in Order, but none of
+// Order itself. A "$" that cannot separate two names, as in $Proxy1 or Order$$Lambda, is an ordinary letter.
 //
-// Order#pay, Order::pay and com/acme/Order.pay are other spellings of the same, and Order::new
-// of Order.<init>.
+// Order#pay and Order::pay are other spellings of Order.pay, com/acme/Order.pay is one of
+// com.acme.Order.pay, and Order::new of Order.<init>.
 //
 // Constructors and static initializers are methods called <init> and <clinit>; a bare "*"
 // matches them, too. Without a parameter list any parameters match; ".." at its end

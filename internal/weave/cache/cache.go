@@ -1,12 +1,12 @@
-// Package cache keeps woven classes on disk, so that a class that was woven once need
-// not be woven again.
+// Package cache keeps woven classes on disk, so that they can be inspected and shared, and a
+// class that was woven once is not woven again. That saves little or no time (RATIONALE).
 //
 // An entry is found by its [Key], a hash of the class file, the templates, the requested hooks and
 // the version of the engine. Equal keys mean equal woven bytes, in every process and on every
-// machine, so an entry is never changed, only added or removed. Woven code refers to methods by ids
-// computed from their names. These ids are the same in every process, with one exception: if the ids of two
-// methods collide, one method gets a different id in that process. An entry therefore records the
-// method of each id, and is not used by a process in which these ids differ ([Entry.Fits]).
+// machine, with one exception: woven code refers to methods by ids computed from their names, and if
+// the ids of two methods collide, one of them gets a different id in that process. An entry therefore
+// records the method of each id, and is not used by a process in which these ids differ ([Entry.Fits]).
+// An entry is never changed, only added or removed.
 //
 // [Disk] is the store; [Cache] wraps it for commands, which must not fail or wait because
 // of the cache.
@@ -28,8 +28,8 @@
 // that is killed in between leaves a size that is too large, never one that is too small;
 // the next eviction computes it again.
 //
-// Entries are code that programs will run, so Sonde refuses directories and files that other
-// users could have written.
+// Entries are code that programs will run, so Sonde refuses directories and files that users
+// other than its own, root and those named by --cache-trust could have written.
 package cache
 
 import (

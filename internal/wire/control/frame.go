@@ -47,7 +47,7 @@ func readFrame(r io.Reader, limit int) (frame, error) {
 	case length < headSize:
 		return frame{}, &FrameError{Defect: ErrMalformed, Detail: fmt.Sprintf("its length is %d", length)}
 	case uint64(length) > uint64(limit):
-		return frame{}, &FrameError{Defect: ErrTooLong, Detail: fmt.Sprintf("%d bytes of at most %d", length, limit)}
+		return frame{}, &FrameError{Defect: ErrTooLong, Detail: fmt.Sprintf("%d bytes, and at most %d are accepted", length, limit)}
 	}
 	if _, err := io.ReadFull(r, head[lengthSize:]); err != nil {
 		return frame{}, truncated(frame{}, err)
@@ -99,7 +99,7 @@ func encode(kind Kind, request uint32, body any) ([]byte, error) {
 	length := len(data) - lengthSize
 	if length > MaxFrame {
 		return nil, &FrameError{Kind: kind, Request: request, Defect: ErrTooLong,
-			Detail: fmt.Sprintf("%d bytes of at most %d", length, MaxFrame)}
+			Detail: fmt.Sprintf("%d bytes, and at most %d are accepted", length, MaxFrame)}
 	}
 	binary.BigEndian.PutUint32(data, uint32(length))
 	return data, nil
