@@ -408,17 +408,13 @@ type outsideWatch struct {
 }
 
 const (
-	// outsideSampling is the period of the samples, which show what the holder of a lock does.
-	outsideSampling = 20 * time.Millisecond
-	// outsideEvery is how often waiting threads are looked at.
-	outsideEvery = 250 * time.Millisecond
 	// locksRecent is the shortest time of which waits are shown, and mostLocks how many lines of them.
 	locksRecent = time.Second
 	mostLocks   = 5
 )
 
 func watchOutside(ctx context.Context, pid int, interval time.Duration) (*outsideWatch, error) {
-	samples, err := sampler.Start(ctx, pid, sampler.Options{Source: sampler.Kernel, Waiting: true, Period: outsideSampling, WalkEvery: outsideEvery})
+	samples, err := sampler.Start(ctx, pid, sampler.Steady(true))
 	if err != nil {
 		return nil, err
 	}

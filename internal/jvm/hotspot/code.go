@@ -12,13 +12,15 @@ import (
 // code all the time, so what is known is compared with what is there now.
 type codeCache struct {
 	*rounds
-	layout *layout
-	heaps  []codeHeap
-	blobs  map[uint64]*blob // by their begin
-	byPC   map[uint64]*blob
-	seen   map[uint64]sighting // all code that was there at the begin of a round, by its begin
-	recent []uint64            // code that has come in this round; the JVM may not have completed it
-	now    record              // used again
+	layout  *layout
+	heaps   []codeHeap
+	blobs   map[uint64]*blob // by their begin
+	byPC    map[uint64]*blob
+	seen    map[uint64]sighting // all code that was there at the begin of a round, by its begin
+	recent  []uint64            // code that has come in this round; the JVM may not have completed it
+	now     record              // this and the next two are used again
+	records []byte
+	parts   []Part
 	// buffers says whether code is a buffer of a compiler, by the address of its name.
 	buffers map[uint64]bool
 	tables  int // bytes of all tables
@@ -154,11 +156,13 @@ func (c *codeCache) isWritten(nameAt uint64) bool {
 func (c *codeCache) sight(found []uint64) {
 	const atOnce = 256
 	for all := range slices.Chunk(found, atOnce) {
-		records := make([]byte, len(all)*int(c.layout.sizeOfNMethod))
-		var parts []Part
+		size := len(all) * int(c.layout.sizeOfNMethod)
+		c.records = slices.Grow(c.records[:0], size)[:size]
+		records, parts := c.records, c.parts[:0]
 		for part := range slices.Chunk(records, int(c.layout.sizeOfNMethod)) {
 			parts = append(parts, Part{all[len(parts)], part})
 		}
+		c.parts = parts
 		if !c.memory.ReadAll(parts) {
 			continue
 		}

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"bytes"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -16,10 +17,10 @@ func readLine(name string) ([]byte, error) {
 		return nil, &os.PathError{Op: "open", Path: name, Err: err}
 	}
 	defer unix.Close(file) //nolint:errcheck // nothing was written to it
-	line := make([]byte, longestLine)
-	n, err := unix.Read(file, line)
+	var line [longestLine]byte
+	n, err := unix.Read(file, line[:])
 	if err != nil {
 		return nil, &os.PathError{Op: "read", Path: name, Err: err}
 	}
-	return line[:n], nil
+	return bytes.Clone(line[:n]), nil
 }

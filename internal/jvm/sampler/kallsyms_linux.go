@@ -12,20 +12,23 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
 )
 
-// kernelNames are the functions of the kernel, where this user may see their addresses.
+// kernelNames are the functions of the kernel, where this user may see their addresses. There are some hundred thousand: without
+// pointers, they cost Sonde's garbage collector nothing.
 type kernelNames struct {
 	functions []kernelFunction // by address
+	names     []byte
+	methods   map[int]*jfr.Method // by function: most are never needed
 	unknown   *jfr.Method
 }
 
+// A kernelFunction has its name in kernelNames.names.
 type kernelFunction struct {
-	address uint64
-	name    string
-	method  *jfr.Method // when it is first needed: most functions never are
+	address    uint64
+	begin, end uint32
 }
 
 func readKernelNames() *kernelNames {
-	k := &kernelNames{unknown: &jfr.Method{Class: "kernel"}}
+	k := &kernelNames{methods: make(map[int]*jfr.Method), unknown: &jfr.Method{Class: "kernel"}}
 	file, err := os.Open("/proc/kallsyms")
 	if err != nil {
 		return k
@@ -41,8 +44,11 @@ func readKernelNames() *kernelNames {
 			return k // hidden from this user
 		}
 		name, _, _ := bytes.Cut(rest[2:], []byte("\t")) // its module follows
-		k.functions = append(k.functions, kernelFunction{address: address, name: string(name)})
+		begin := len(k.names)
+		k.names = append(k.names, name...)
+		k.functions = append(k.functions, kernelFunction{address, uint32(begin), uint32(len(k.names))})
 	}
+	k.functions, k.names = slices.Clip(k.functions), slices.Clip(k.names)
 	if byAddress := func(a, b kernelFunction) int { return cmp.Compare(a.address, b.address) }; !slices.IsSortedFunc(k.functions, byAddress) {
 		slices.SortFunc(k.functions, byAddress)
 	}
@@ -55,12 +61,13 @@ func (k *kernelNames) frame(address uint64) jfr.Frame {
 		return frame
 	}
 	frame.Method = k.unknown
-	if i := sort.Search(len(k.functions), func(i int) bool { return k.functions[i].address > address }); i > 0 {
-		function := &k.functions[i-1]
-		if function.method == nil {
-			function.method = &jfr.Method{Class: "kernel", Name: function.name}
+	if i := sort.Search(len(k.functions), func(i int) bool { return k.functions[i].address > address }) - 1; i >= 0 {
+		method := k.methods[i]
+		if method == nil {
+			method = &jfr.Method{Class: "kernel", Name: string(k.names[k.functions[i].begin:k.functions[i].end])}
+			k.methods[i] = method
 		}
-		frame.Method = function.method
+		frame.Method = method
 	}
 	return frame
 }

@@ -39,11 +39,11 @@ const (
 )
 
 // kernelSamples are samples that the kernel takes of running threads. Their stacks are walked here, by
-// reading the JVM's memory; the JVM does nothing and does not notice.
+// reading the JVM's memory; the JVM does nothing and does not notice. Samplers of one JVM that want the same share them.
 type kernelSamples struct {
 	jvm     *process.JVM
+	shared  sharedKey
 	period  time.Duration
-	waiting bool // look at waiting threads, too
 	every   time.Duration
 	walks   time.Duration // the longest time between a sample and the walk over it
 	events  *perfevents.Events
@@ -57,30 +57,69 @@ type kernelSamples struct {
 
 	had map[hotspot.ThreadKey]uint64 // what each thread had allocated at the last look; nil before the first
 
-	lock    sync.Mutex
+	lock   sync.Mutex
+	views  []*kernelView
+	total  Allocation
+	failed error
+}
+
+// A kernelView is what one sampler has of the samples.
+type kernelView struct {
+	*kernelSamples
+	waiting bool // include waiting threads
 	samples []jfr.Sample
-	total   Allocation
 	lost    int
-	failed  error
 	noted   map[string]bool
 }
 
+// A sharedKey says which samplers share their samples.
+type sharedKey struct {
+	pid           int
+	started       uint64 // in ticks
+	period, walks time.Duration
+}
+
+// sharing are the samples that are being taken, and a lock that is held while samplers begin and end.
+var sharing = struct {
+	sync.Mutex
+	samples map[sharedKey]*kernelSamples
+}{samples: make(map[sharedKey]*kernelSamples)}
+
 func startKernel(ctx context.Context, jvm *process.JVM, options Options) (samples, error) {
-	period := cmp.Or(options.Period, DefaultKernelPeriod)
+	key := sharedKey{jvm.PID, jvm.StartTicks(), cmp.Or(options.Period, DefaultKernelPeriod), cmp.Or(options.WalkEvery, defaultWalkEvery)}
+	sharing.Lock()
+	defer sharing.Unlock()
+	k := sharing.samples[key]
+	if k == nil || k.hasFailed() {
+		var err error
+		if k, err = takeSamples(ctx, jvm, key); err != nil {
+			return nil, err
+		}
+		sharing.samples[key] = k
+	}
+	view := &kernelView{kernelSamples: k, waiting: options.Waiting, noted: map[string]bool{}}
+	k.lock.Lock()
+	defer k.lock.Unlock()
+	k.views = append(k.views, view)
+	return view, nil
+}
+
+// takeSamples begins to sample a JVM.
+func takeSamples(ctx context.Context, jvm *process.JVM, key sharedKey) (*kernelSamples, error) {
 	memory := hotspot.ProcessMemory{PID: jvm.PID}
 	libraries, err := hotspot.OpenLibraries(jvm.PID)
 	if err != nil {
 		return nil, noKernel(jvm, err)
 	}
 	k := &kernelSamples{
-		jvm: jvm, period: period, waiting: options.Waiting, every: max(min(DefaultSpacing, lookRatio*period), options.WalkEvery),
-		walks: cmp.Or(options.WalkEvery, defaultWalkEvery), ended: make(chan struct{}), noted: map[string]bool{},
+		jvm: jvm, shared: key, period: key.period, every: max(min(DefaultSpacing, lookRatio*key.period), key.walks), walks: key.walks,
+		ended: make(chan struct{}),
 	}
 	if k.walker, err = hotspot.NewWalker(memory, libraries); err != nil {
 		return nil, noKernel(jvm, err)
 	}
 	kernel := readKernelNames() // takes its time, and the first samples must not wait
-	k.events, err = perfevents.Open(jvm.PID, perfevents.Options{Frequency: max(1, int(time.Second/period)), Stack: stackCopied, Kernel: true})
+	k.events, err = perfevents.Open(jvm.PID, perfevents.Options{Frequency: max(1, int(time.Second/key.period)), Stack: stackCopied, Kernel: true})
 	if err != nil {
 		return nil, noKernel(jvm, err)
 	}
@@ -140,7 +179,7 @@ func (k *kernelSamples) run(ctx context.Context) {
 	look := time.Now()
 	for {
 		limit := k.walks
-		if k.waiting {
+		if k.isWaiting() {
 			limit = max(time.Millisecond, min(limit, time.Until(look)))
 		}
 		err := k.events.Wait(ctx, limit)
@@ -156,13 +195,13 @@ func (k *kernelSamples) run(ctx context.Context) {
 			k.lock.Unlock()
 			return
 		}
-		if now := time.Now(); k.waiting && now.After(look) {
+		if now := time.Now(); k.isWaiting() && now.After(look) {
 			before := threadTime()
 			found := k.waits(now)
 			for i := range found {
 				found[i].Period = now.Sub(looked)
 			}
-			k.add(found, 0)
+			k.add(found, 0, true)
 			// Regular looks would meet a program that waits regularly at the same place each time.
 			spacing := max(k.every, (threadTime()-before)*lookPart)
 			looked, look = now, now.Add(spacing/2+rand.N(spacing))
@@ -190,20 +229,35 @@ func (k *kernelSamples) drain() error {
 			found = append(found, sample)
 		}
 	})
-	k.add(found, lost)
+	k.add(found, lost, false)
 	return err
 }
 
-func (k *kernelSamples) add(found []jfr.Sample, lost int) {
+// isWaiting reports whether a sampler wants waiting threads.
+func (k *kernelSamples) isWaiting() bool {
 	k.lock.Lock()
 	defer k.lock.Unlock()
-	room := max(0, mostHeld-len(k.samples))
-	if len(found) > room {
-		lost += len(found) - room
-		found = found[:room]
+	return slices.ContainsFunc(k.views, func(v *kernelView) bool { return v.waiting })
+}
+
+func (k *kernelSamples) hasFailed() bool {
+	k.lock.Lock()
+	defer k.lock.Unlock()
+	return k.failed != nil
+}
+
+// add gives samples of running or of waiting threads to the samplers that want them.
+func (k *kernelSamples) add(found []jfr.Sample, lost int, areWaiting bool) {
+	k.lock.Lock()
+	defer k.lock.Unlock()
+	for _, v := range k.views {
+		if areWaiting && !v.waiting {
+			continue
+		}
+		fit := min(len(found), max(0, mostHeld-len(v.samples)))
+		v.samples = append(v.samples, found[:fit]...)
+		v.lost += lost + len(found) - fit
 	}
-	k.samples = append(k.samples, found...)
-	k.lost += lost
 }
 
 func (k *kernelSamples) sample(s *perfevents.Sample) (jfr.Sample, bool) {
@@ -231,7 +285,7 @@ func (k *kernelSamples) sample(s *perfevents.Sample) (jfr.Sample, bool) {
 		thread = jfr.VirtualThreads
 	}
 	at := k.boot.Add(s.At)
-	if k.waiting && !stack.Broken {
+	if k.isWaiting() && !stack.Broken {
 		if k.running == nil || len(k.running) > mostThreadNames {
 			k.running = map[*jfr.Thread]seenRunning{}
 		}
@@ -364,7 +418,7 @@ func isCarried(stack *jfr.Stack) bool {
 	})
 }
 
-func (k *kernelSamples) poll(_ context.Context, b *Batch) error {
+func (k *kernelView) poll(_ context.Context, b *Batch) error {
 	k.lock.Lock()
 	defer k.lock.Unlock()
 	b.Samples, k.samples = k.samples, nil
@@ -389,9 +443,21 @@ func (k *kernelSamples) poll(_ context.Context, b *Batch) error {
 	return k.failed
 }
 
-func (k *kernelSamples) remains() string { return "" }
+func (k *kernelView) remains() string { return "" }
 
-func (k *kernelSamples) close(context.Context, bool) error {
+func (k *kernelView) close(context.Context, bool) error {
+	sharing.Lock()
+	defer sharing.Unlock()
+	k.lock.Lock()
+	k.views = slices.DeleteFunc(k.views, func(v *kernelView) bool { return v == k })
+	others := len(k.views)
+	k.lock.Unlock()
+	if others > 0 {
+		return nil
+	}
+	if sharing.samples[k.shared] == k.kernelSamples {
+		delete(sharing.samples, k.shared)
+	}
 	k.cancel()
 	<-k.ended
 	return k.events.Close()

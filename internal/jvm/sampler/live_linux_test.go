@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -284,5 +285,52 @@ func TestTheRecorderIsNotStartedWhereItDisturbs(t *testing.T) {
 			jcmd(t, p.PID, "JFR.start", "name=theirs")
 			check(false)
 		})
+	}
+}
+
+// TestSamplersShare: samplers of a JVM with the same options share the samples, which are taken until the last of them ends. Only those that
+// want waiting threads get them.
+func TestSamplersShare(t *testing.T) {
+	for _, jdk := range jvmtest.OneJDK(t) {
+		p := busy(t, jdk)
+		start := func(options Options) *Sampler {
+			t.Helper()
+			s, err := Start(t.Context(), p.PID, options)
+			if err != nil {
+				t.Skipf("the kernel does not sample here: %v", err)
+			}
+			return s
+		}
+		running, all := start(Steady(false)), start(Steady(true))
+		other := start(Options{Source: Kernel})
+		taken := func(s *Sampler) *kernelSamples { return s.samples.(*kernelView).kernelSamples }
+		if taken(running) != taken(all) || taken(other) == taken(all) {
+			t.Errorf("samples are shared: %t, with other options: %t", taken(running) == taken(all), taken(other) == taken(all))
+		}
+		awaitSource(t, all, jfr.WallClock)
+		awaitSource(t, all, jfr.CPUTime)
+		batch, err := running.Poll(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(batch.Samples) == 0 || slices.ContainsFunc(batch.Samples, func(s jfr.Sample) bool { return s.Source == jfr.WallClock }) {
+			t.Errorf("%d samples, with waiting threads", len(batch.Samples))
+		}
+		for _, s := range []*Sampler{all, other} {
+			if err := s.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+		awaitSource(t, running, jfr.CPUTime)
+		if err := running.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		sharing.Lock()
+		defer sharing.Unlock()
+		for key := range sharing.samples {
+			if key.pid == p.PID {
+				t.Errorf("%+v goes on", key)
+			}
+		}
 	}
 }

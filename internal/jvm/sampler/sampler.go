@@ -40,6 +40,12 @@ type Options struct {
 	Traced *Traced
 }
 
+// Steady returns options for samples that are taken as long as a program is measured. All samplers of a JVM with these options share
+// the samples, and what taking them costs.
+func Steady(waiting bool) Options {
+	return Options{Source: Kernel, Period: 20 * time.Millisecond, WalkEvery: 500 * time.Millisecond, Waiting: waiting}
+}
+
 // A Source is where samples come from.
 type Source int
 

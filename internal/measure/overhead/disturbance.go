@@ -10,6 +10,7 @@ import (
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/jvm/cost"
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
+	"github.com/sonde-jvm/sonde/internal/jvm/sampler"
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/session"
 )
@@ -43,10 +44,7 @@ type account struct {
 }
 
 const (
-	// followPeriod is the period of the samples while a program is measured: they cost it less than a
-	// thousandth.
-	followPeriod = 20 * time.Millisecond
-	followEvery  = 500 * time.Millisecond
+	followEvery = 500 * time.Millisecond
 	// aloneEvery is the interval in which the program is measured with the hooks of outer methods only: leastAlone times, and up to mostAlone
 	// times until the mean is known to exactAlone.
 	aloneEvery = 250 * time.Millisecond
@@ -88,7 +86,7 @@ func (p *Pace) Follow(ctx context.Context, l *session.Look, isHooked func(classf
 	p.after = nil
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	if p.sampler != nil {
-		p.sample(ctx, followPeriod, followEvery)
+		p.sample(ctx, sampler.Steady(false))
 	}
 	done := make(chan struct{})
 	p.endDone = func() { cancel(); <-done }
@@ -136,7 +134,7 @@ func (p *Pace) Leave(ctx context.Context) {
 	}
 	p.end()
 	if p.sampler != nil {
-		p.sample(context.WithoutCancel(ctx), pacePeriod, 0)
+		p.sample(context.WithoutCancel(ctx), settling)
 	}
 	p.left = time.Now()
 }

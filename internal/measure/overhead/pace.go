@@ -43,9 +43,10 @@ type paceSample struct {
 	inHook bool
 }
 
+// settling are the options of samples that are taken only while the program settles.
+var settling = sampler.Options{Source: sampler.Kernel, Period: 2 * time.Millisecond}
+
 const (
-	// pacePeriod is the period of the samples. They are taken only while the program settles.
-	pacePeriod = 2 * time.Millisecond
 	// paceBefore is how long the program is watched before classes change, and enoughBefore how many
 	// samples end that earlier. A program that has little of a busy machine is watched for
 	// paceBeforeMost, until it has fewSamples; one that has almost none after half of that is idle.
@@ -70,14 +71,14 @@ const (
 // watched. The caller must call Close.
 func WatchPace(ctx context.Context, pid int) *Pace {
 	p := &Pace{pid: pid, began: time.Now()}
-	p.sample(ctx, pacePeriod, 0)
+	p.sample(ctx, settling)
 	return p
 }
 
-// sample takes samples with another period from now on. walkEvery is the longest time between a sample and the walk over it.
-func (p *Pace) sample(ctx context.Context, period, walkEvery time.Duration) {
+// sample takes samples with other options from now on.
+func (p *Pace) sample(ctx context.Context, options sampler.Options) {
 	p.stop(ctx)
-	if s, err := sampler.Start(ctx, p.pid, sampler.Options{Source: sampler.Kernel, Period: period, WalkEvery: walkEvery}); err == nil {
+	if s, err := sampler.Start(ctx, p.pid, options); err == nil {
 		p.sampler = s
 	}
 }
@@ -248,7 +249,7 @@ func (p *Pace) Changed() {
 	}
 	if p.isFollowing() { // results begin again later
 		p.end()
-		p.sample(context.Background(), pacePeriod, 0)
+		p.sample(context.Background(), settling)
 	}
 }
 
