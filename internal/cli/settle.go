@@ -145,7 +145,7 @@ func (v *liveSession) hookShare() *cost.Estimate {
 	if v.isTraced {
 		return v.hooksTook
 	}
-	sum, err := v.session.Sum()
+	sum, err := v.session.Counts()
 	if err != nil {
 		return nil
 	}

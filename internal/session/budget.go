@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/weave/instrument"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
@@ -13,15 +14,22 @@ type SpotUse struct {
 	ID       uint32
 	Method   string
 	Measures bool // others find contexts and read tags, for all that measure
+	Tags     int  // how many tags get a value at the same method
 	Setting  arena.Probe
 	Looks    []*Look // that have it
+	ref      classfile.MethodRef
 }
 
 // SpotUses returns the spots that are switched on.
 func (s *Session) SpotUses() (uses []SpotUse) {
 	s.looks.lock.Lock()
 	defer s.looks.lock.Unlock()
-	at := make(map[string]int)
+	at, tags := make(map[string]int), make(map[classfile.MethodRef]int)
+	defer func() {
+		for i := range uses {
+			uses[i].Tags = tags[uses[i].ref]
+		}
+	}()
 	for _, l := range s.looks.all {
 		for name, spot := range l.wants.spots {
 			if i, is := at[name]; is {
@@ -33,8 +41,11 @@ func (s *Session) SpotUses() (uses []SpotUse) {
 				continue
 			}
 			at[name] = len(uses)
+			if spot.Kind == instrument.Tags {
+				tags[spot.MethodRef]++
+			}
 			uses = append(uses, SpotUse{
-				ID: s.weaver.SpotID(spot), Method: spot.ClassName() + "." + spot.Name, Measures: spot.Kind == instrument.Watches, Setting: arena.Probe{Flags: merged.Flags, Period: merged.Period}, Looks: []*Look{l},
+				ID: s.weaver.SpotID(spot), ref: spot.MethodRef, Method: spot.ClassName() + "." + spot.Name, Measures: spot.Kind == instrument.Watches, Setting: arena.Probe{Flags: merged.Flags, Period: merged.Period}, Looks: []*Look{l},
 			})
 		}
 	}

@@ -544,8 +544,13 @@ func (l *Look) total(id uint32, sum *arena.Summary) *arena.Totals {
 
 // Sum returns what the hooks of the look have measured so far, also after the JVM or the
 // session has ended.
-func (l *Look) Sum() (*arena.Summary, error) {
-	sum, err := l.Session.Sum()
+func (l *Look) Sum() (*arena.Summary, error) { return l.part(l.Session.Sum()) }
+
+// Counts is Sum without the distributions of times.
+func (l *Look) Counts() (*arena.Summary, error) { return l.part(l.Session.Counts()) }
+
+// part returns what the hooks of the look have measured, of all that hooks have measured.
+func (l *Look) part(sum *arena.Summary, err error) (*arena.Summary, error) {
 	if err != nil {
 		return nil, err
 	}

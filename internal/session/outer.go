@@ -75,7 +75,7 @@ func (l *Look) Keep(ctx context.Context, kept map[uint32]bool) error {
 
 // CallsOf returns how often the methods of some hooks were called.
 func (l *Look) CallsOf(ids map[uint32]bool) (calls uint64, err error) {
-	sum, err := l.Sum()
+	sum, err := l.Counts()
 	if err != nil {
 		return 0, err
 	}

@@ -1,13 +1,13 @@
 // Package session observes one JVM: it begins a session with the agent, installs hooks (code
 // that counts or times the calls of a method), reads what they measure, and restores the
-// JVM. No other package changes anything in the target. Commands use a session through looks:
+// JVM. No other package changes the target's classes. Commands use a session through looks:
 // each look has hooks and results of its own. A hook that several looks request is
 // installed once.
 //
 // The session requests that the JVM retransform a batch of classes. The JVM passes the bytes
 // of each class to the agent, which sends them here and receives the woven class. Classes
-// that load later arrive in the same way. Hooks are installed switched off, and are all
-// switched on together when the last is installed. Package instrument decides which methods
+// that load later arrive in the same way. Hooks are installed switched off. When the
+// last one of a change is installed, those that are to measure are switched on at one moment. Package instrument decides which methods
 // get which hooks; package original decides from which bytes a class is woven.
 //
 // # Locks
@@ -216,6 +216,9 @@ func hasExited(jvm *process.JVM) bool {
 
 // Sum returns what the hooks of all looks have measured so far.
 func (s *Session) Sum() (*arena.Summary, error) { return s.Arena.Sum(arena.Monotonic() + s.clock) }
+
+// Counts is Sum without the distributions of times.
+func (s *Session) Counts() (*arena.Summary, error) { return s.Arena.Counts(arena.Monotonic() + s.clock) }
 
 // A Farewell is what closing a session cost and what could not be undone.
 type Farewell struct {

@@ -334,6 +334,8 @@ type walk struct {
 	memory
 	met     uint64 // bytes
 	climbed uint64 // steps from nodes to their parents
+
+	countsOnly bool // no distributions of times are read
 }
 
 // mostClimbed bounds a walk through a tree that was built to take for ever. It takes a few seconds, and is far more than
