@@ -12,8 +12,13 @@ final class SondeHooksTag {
 
     /** How many tags with one more value are cached, a power of two: requests set the same values again and again. */
     private static final int CHILDREN = 32;
+    /** The places at which a child may be. */
+    private static final int WINDOW = 4;
 
     private final Object[] values;
+    /** The tag whose value was set last, and that value: with them, a search need not read the others. */
+    private final int number;
+    private final Object value;
     /** The trace of others that the work belongs to; null if it is unknown. It is different in each request, so it is in no label. */
     final String trace;
     /** By the hash of the value; null until there is one. */
@@ -23,11 +28,13 @@ final class SondeHooksTag {
 
     /** No tags. */
     SondeHooksTag() {
-        this(null, null);
+        this(null, -1, null, null);
     }
 
-    private SondeHooksTag(Object[] values, String trace) {
+    private SondeHooksTag(Object[] values, int number, Object value, String trace) {
         this.values = values;
+        this.number = number;
+        this.value = value;
         this.trace = trace;
     }
 
@@ -56,32 +63,41 @@ final class SondeHooksTag {
         if (number >= TAGS_MOST) {
             return within(value);
         }
-        if (isSame(number, value)) {
-            return this;
-        }
+        Object wanted = value == null ? NULL : value;
         SondeHooksTag[] cached = children;
-        int slot = value == null ? 0 : value.hashCode() * 0x9E3779B1 >>> 16 & CHILDREN - 1;
-        SondeHooksTag child = cached == null ? null : cached[slot];
-        if (child != null && child.isSame(number, value)) { // as this is not, it was made for that value
-            return child;
+        int home = (value == null ? 0 : value.hashCode()) * 0x9E3779B1 >>> 16;
+        int free = home & CHILDREN - 1;
+        for (int i = 0; cached != null && i < WINDOW; i++) {
+            int slot = home + i & CHILDREN - 1;
+            SondeHooksTag child = cached[slot];
+            if (child == null) {
+                free = slot;
+                break;
+            }
+            if (child.number == number && (child.value == wanted || value != null && value.equals(child.value))) {
+                return child;
+            }
+        }
+        if (isKnown(number) && wanted.equals(values[number])) {
+            return this;
         }
         Object[] all = new Object[TAGS_MOST];
         for (int i = 0; values != null && i < TAGS_MOST; i++) {
             all[i] = values[i];
         }
-        all[number] = value == null ? NULL : value;
-        child = new SondeHooksTag(all, trace);
+        all[number] = wanted;
+        SondeHooksTag child = new SondeHooksTag(all, number, wanted, trace);
         if (cached == null) {
             cached = new SondeHooksTag[CHILDREN];
             children = cached;
         }
-        cached[slot] = child;
+        cached[free] = child;
         return child;
     }
 
     /** These tags with a trace; null leaves it as it is, as does the same trace without the span that began the work. */
     private SondeHooksTag within(String wanted) {
-        return wanted == null || trace != null && trace.startsWith(wanted) ? this : new SondeHooksTag(values, wanted);
+        return wanted == null || trace != null && trace.startsWith(wanted) ? this : new SondeHooksTag(values, number, value, wanted);
     }
 
     /** The values of the tags with these numbers, a bit each; others are null; a null value is represented by an object. */
@@ -91,14 +107,6 @@ final class SondeHooksTag {
             some[i] = (numbers & 1 << i) != 0 ? values[i] : null;
         }
         return some;
-    }
-
-    private boolean isSame(int number, String value) {
-        if (!isKnown(number)) {
-            return false;
-        }
-        Object here = values[number];
-        return value == null ? here == NULL : here == value || value.equals(here);
     }
 
     /** The cached label of these tags; 0 if it is that of others. */

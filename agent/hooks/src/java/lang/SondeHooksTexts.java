@@ -1,5 +1,6 @@
 package java.lang;
 
+import java.util.concurrent.atomic.AtomicIntegerArray;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 
 /**
@@ -38,12 +39,12 @@ final class SondeHooksTexts {
     /** Keys are unique objects, so that comparing them takes no time. */
     private final AtomicReferenceArray<String> statements = new AtomicReferenceArray<String>(STATEMENTS);
     private final AtomicReferenceArray<String> paths = new AtomicReferenceArray<String>(PATHS);
-    /** By identity, in the set of each object. */
-    private final AtomicReferenceArray<SondeHooksKept> objects = new AtomicReferenceArray<SondeHooksKept>(FRESH + REUSED);
+    /** By identity, in the set of each object. A plain array: replacing an entry must not read the old one, which is in no cache. */
+    private final SondeHooksKept[] objects = new SondeHooksKept[FRESH + REUSED];
     /** The hashes of the objects, so that a search reads only what it finds. */
     private final int[] hashes = new int[FRESH + REUSED];
     /** By set, the place that is used next, less whole sets: the oldest object makes room. */
-    private final int[] turns = new int[(FRESH + REUSED) / WINDOW];
+    private final AtomicIntegerArray turns = new AtomicIntegerArray((FRESH + REUSED) / WINDOW);
 
     private SondeHooksTexts() {
     }
@@ -182,8 +183,8 @@ final class SondeHooksTexts {
         at = at < 0 ? seek(reused(hash), object, hash) : at;
         if (at < 0) {
             put(fresh(hash), new SondeHooksKept(object, key));
-        } else if (objects.get(at).text != key) {
-            objects.set(at, new SondeHooksKept(object, key));
+        } else if (objects[at].text != key) {
+            objects[at] = new SondeHooksKept(object, key);
         }
     }
 
@@ -192,7 +193,7 @@ final class SondeHooksTexts {
         int at = seek(fresh(hash), object, hash);
         boolean isFresh = at >= 0;
         at = isFresh ? at : seek(reused(hash), object, hash);
-        SondeHooksKept found = at < 0 ? null : objects.get(at);
+        SondeHooksKept found = at < 0 ? null : objects[at];
         if (found == null || found.get() != object) {
             return null;
         }
@@ -216,7 +217,7 @@ final class SondeHooksTexts {
     private int seek(int set, Object object, int hash) {
         for (int at = set; at < set + WINDOW; at++) {
             if (hashes[at] == hash) {
-                SondeHooksKept there = objects.get(at);
+                SondeHooksKept there = objects[at];
                 if (there != null && there.get() == object) {
                     return at;
                 }
@@ -227,23 +228,17 @@ final class SondeHooksTexts {
 
     /** Puts an object into a set, at the place of the oldest one, or of one that is gone if the set is that of reused objects. */
     private void put(int set, SondeHooksKept kept) {
-        int turn = turns[set / WINDOW];
+        int turn = turns.getAndIncrement(set / WINDOW); // no other thread has the same
         for (int i = 0; set >= FRESH && i < WINDOW; i++) {
-            SondeHooksKept there = objects.get(set + i);
+            SondeHooksKept there = objects[set + i];
             if (there == null || there.get() == null) {
                 turn = i;
                 break;
             }
         }
-        for (int i = 0; i < WINDOW; i++) { // another thread may be faster
-            int at = set + (turn + i & WINDOW - 1);
-            SondeHooksKept there = objects.get(at);
-            if (objects.compareAndSet(at, there, kept)) {
-                hashes[at] = kept.hash;
-                turns[set / WINDOW] = turn + i + 1;
-                return;
-            }
-        }
+        int at = set + (turn & WINDOW - 1);
+        objects[at] = kept;
+        hashes[at] = kept.hash;
     }
 
     /**
