@@ -288,7 +288,11 @@ func (g *governor) step(ctx context.Context, now time.Time, since cost.Cost) {
 	plan := relieve(spots, shares, thinTo*budget*program)
 	part := min(plan.total/program, 1) // it is computed from what a call costs, and may be too much
 	recent := g.past.Add(now, since.Elapsed, time.Duration(plan.total), time.Duration(program))
-	if part <= MayCost*budget {
+	allowed := MayCost * budget
+	if plan.isLast && g.seen.factor > 1 {
+		allowed = budget // no more than samples show is computed, and results are lost only if that exceeds the budget
+	}
+	if part <= allowed {
 		g.over = 0
 		return
 	}
@@ -490,7 +494,7 @@ func foldTraces(spots []spotCost, d *descent) []spotCost {
 
 // read returns what spots have cost in the last seconds.
 func (g *governor) read(ctx context.Context, seconds float64) (spots []spotCost, err error) {
-	sum, err := g.session.Sum()
+	sum, err := g.session.Counts()
 	if err != nil {
 		return nil, err
 	}
@@ -522,7 +526,8 @@ func (g *governor) read(ctx context.Context, seconds float64) (spots []spotCost,
 		case flags&arena.Sampled != 0:
 			part = 1 / float64(s.period())
 		}
-		s.now, s.sampled, s.counted = perCall(timing, rate, part), perCall(timing, rate, 1.0/thinPeriod), perCall(timing, rate, 0)
+		tags := float64(use.Tags) * tagCost * countingFactor // which thinning does not save
+		s.now, s.sampled, s.counted = tags+perCall(timing, rate, part), tags+perCall(timing, rate, 1.0/thinPeriod), tags+perCall(timing, rate, 0)
 		if use.Setting.Flags&arena.Traced != 0 {
 			if s.recorded = RecordPart * timing; s.isRoot() {
 				s.now += s.recorded / float64(s.period())
@@ -579,6 +584,7 @@ type relief struct {
 	spots  []thinning
 	shares []shareCost   // with what they may cost from now on
 	isOpen bool          // a hook could measure less, although that would save nothing as far as is known
+	isLast bool          // spots are switched off, because nothing else is left
 	worst  string        // the method whose hook costs most
 	fixed  *session.Look // a look that costs something and cannot be thinned
 }
@@ -670,7 +676,8 @@ func relieve(spots []spotCost, shares []shareCost, allowed float64) (r relief) {
 	if len(r.spots)+len(r.shares) > 0 || r.isOpen {
 		return r
 	}
-	for _, s := range spots { // nothing is left but to switch hooks off
+	r.isLast = true
+	for _, s := range spots {
 		if rest <= allowed {
 			break
 		}

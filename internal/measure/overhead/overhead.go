@@ -55,6 +55,8 @@ const (
 	// HotCount is the cost of a call that is counted, in hot code: 4.5 on JDK 17 and 7.3 on
 	// JDK 25 (docs/measurements/overhead.md, counted leaf).
 	HotCount = 6
+	// tagCost is the cost of giving a tag a value, in hot code: 18 on both (docs/measurements/context.md).
+	tagCost = 18
 	// Off is the cost of a call whose hook is switched off: 2.8 and 2.6 where 200 methods are
 	// called in turn (docs/measurements/overhead.md).
 	Off = 3
