@@ -9,6 +9,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/bench/harness"
 	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
 )
 
 func near(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
@@ -92,6 +93,53 @@ func TestCompare(t *testing.T) {
 	// The standard deviation of a difference around 0.5 of 1,000 samples each is 0.0224.
 	if rows := compare(tallyOf(465, 535, 0), tallyOf(535, 465, 0)); agreeing(rows) != "0 of 2" {
 		t.Errorf("%+v", rows)
+	}
+}
+
+// TestReadTree has a root with a hook. It calls a method with a hook, and one that only samples show, which calls itself and waits.
+func TestReadTree(t *testing.T) {
+	time := func(nanos, wrong float64) cct.Time {
+		return cct.Time{Nanos: nanos, Low: nanos - wrong, High: nanos + wrong}
+	}
+	inner := &cct.Node{Method: 2, Sampled: true, Self: time(30, 20), Total: time(30, 20), Waits: []cct.Wait{{For: "monitor", Time: time(10, 10)}}}
+	outer := &cct.Node{Method: 2, Sampled: true, Self: time(10, 8), Total: time(40, 25), Waits: inner.Waits, Children: []*cct.Node{inner}}
+	callee := &cct.Node{Method: 1, Calls: 5, Self: time(20, 2), Total: time(20, 2)}
+	root := &cct.Node{Method: 0, Calls: 1, Split: true, Self: time(40, 9), Total: time(100, 4), Waits: inner.Waits, Children: []*cct.Node{outer, callee}}
+	p := &cct.Profile{
+		Methods: []cct.Method{{Class: "A", Name: "root", Descriptor: "()V"}, {Class: "A", Name: "f", Descriptor: "()V"}, {Class: "A", Name: "g", Descriptor: "()V"}},
+		Merged:  &cct.Node{Method: -1, Children: []*cct.Node{root}},
+	}
+	var found tree
+	self, total := found.read(p)
+	for _, tt := range []struct {
+		method                        string
+		self, selfWrong, total, wrong float64
+		hasHook                       bool
+	}{
+		{"A.root()V", 40, 0, 90, 4, true},
+		{"A.f()V", 20, 2, 20, 2, true},
+		{"A.g()V", 30, 0, 30, 0, false},
+	} {
+		if got := [4]float64{self.methods[tt.method], self.stated[tt.method], total.methods[tt.method], total.stated[tt.method]}; got != [4]float64{tt.self, tt.selfWrong, tt.total, tt.wrong} || found.withHooks[tt.method] != tt.hasHook {
+			t.Errorf("%s: %v, hook %v; want %+v", tt.method, got, found.withHooks[tt.method], tt)
+		}
+	}
+	if self.whole != 90 || total.whole != 90 || !near(found.hooked, 0.2) || found.depth != 3 {
+		t.Errorf("whole %v and %v, %+v", self.whole, total.whole, found)
+	}
+}
+
+// TestCompareStated has a share that differs by more than chance, but not by more than is stated.
+func TestCompareStated(t *testing.T) {
+	for _, tt := range []struct {
+		stated float64 // of a whole of 1,000
+		want   string
+	}{{0, "0 of 2"}, {1, "0 of 2"}, {10, "2 of 2"}} {
+		sonde := &tally{methods: map[string]float64{"a": 465, "b": 535}, whole: 1000, squares: 1000, stated: map[string]float64{"a": tt.stated, "b": tt.stated}}
+		async := &tally{methods: map[string]float64{"a": 535, "b": 465}, whole: 1000, squares: 1000}
+		if got := agreeing(compare(sonde, async)); got != tt.want {
+			t.Errorf("with %v stated: %s, want %s", tt.stated, got, tt.want)
+		}
 	}
 }
 

@@ -43,7 +43,7 @@ type tally struct {
 	methods map[string]float64
 	whole   float64            // of all samples
 	squares float64            // sum of the squares of the weights of samples
-	stated  map[string]*bounds // by method, if a profiler states them; otherwise samples say how many there are
+	stated  map[string]float64 // by method, how far its time may be off beyond the error of sampling
 }
 
 // A frame is a method, or a kind of other code.
@@ -104,9 +104,6 @@ func (t *tally) add(one float64, methods map[string]bool) {
 	}
 }
 
-// Bounds are how far stated times may be off: by chance, at 95 %, as a sum of squares, and otherwise.
-type bounds struct{ squares, sum float64 }
-
 // share returns the part of a method in the whole.
 func (t *tally) share(method string) float64 {
 	return t.methods[method] / t.whole
@@ -150,15 +147,8 @@ func compare(sonde, async *tally) (rows []row) {
 	maps.Copy(methods, async.methods)
 	for method := range methods {
 		r := row{method: method, sonde: sonde.share(method), async: async.share(method)}
-		if sonde.stated == nil {
-			pooled := (r.sonde*sonde.count() + r.async*async.count()) / (sonde.count() + async.count())
-			r.uncertainty = simultaneous * math.Sqrt(max(0, pooled*(1-pooled)*(1/sonde.count()+1/async.count())))
-		} else {
-			stated := cmp.Or(sonde.stated[method], &bounds{})
-			pooled := (r.sonde + r.async) / 2
-			byChance := simultaneous / 1.96 * math.Sqrt(stated.squares) / sonde.whole
-			r.uncertainty = math.Hypot(simultaneous*math.Sqrt(max(0, pooled*(1-pooled)/async.count())), byChance) + stated.sum/sonde.whole
-		}
+		pooled := (r.sonde*sonde.count() + r.async*async.count()) / (sonde.count() + async.count())
+		r.uncertainty = simultaneous*math.Sqrt(max(0, pooled*(1-pooled)*(1/sonde.count()+1/async.count()))) + sonde.stated[method]/sonde.whole
 		r.isWithinError = math.Abs(r.sonde-r.async) <= r.uncertainty+rounding
 		rows = append(rows, r)
 	}

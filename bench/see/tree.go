@@ -30,6 +30,8 @@ type tree struct {
 	cost            float64 // of the program's time, by Sonde's own account
 	bySelf, byTotal []row
 	withHooks       map[string]bool
+	samples         float64 // of Sonde, by its period
+	asyncSamples    float64
 }
 
 type trees []*tree
@@ -102,9 +104,16 @@ func measureTree(ctx context.Context, jdk jvmtest.JDK, classes, sonde string, s 
 	if below.samples == 0 {
 		return nil, fmt.Errorf("async-profiler has %d samples below %s: sample longer", below.samples, below.root)
 	}
+	found.asyncSamples = below.self.count()
+	found.samples = found.asyncSamples * asyncPeriod.Seconds() / stackPeriod.Seconds()
+	self.squares = self.whole * self.whole / found.samples
+	total.squares = self.squares
 	found.bySelf, found.byTotal = compare(self, &below.self), compare(total, &below.total)
 	return found, nil
 }
+
+// stackPeriod is the processor time between two samples of sonde profile in a thread.
+const stackPeriod = 10 * time.Millisecond
 
 // treeLength is how long sonde profile measures.
 const treeLength = 20 * time.Second
@@ -128,20 +137,22 @@ func (t *tree) read(p *cct.Profile) (self, total *tally) {
 			for _, c := range n.Children {
 				ran += waited(c)
 			}
-			self.methods[name] += max(0, ran)
-			self.whole += max(0, ran)
-			self.doubt(name, n.Self, n.Sampled || n.Split)
+			self.methods[name] += ran
+			self.whole += ran
 			if n.Sampled || n.Split {
 				t.sampled += n.Self.Nanos
 			} else {
 				t.hooked += n.Self.Nanos
+				self.stated[name] += halfWidth(n.Self)
 			}
 			if n.Calls > 0 || n.Running > 0 {
 				t.withHooks[name] = true
 			}
 			if !on[n.Method] && m.Descriptor != "" {
 				total.methods[name] += n.Total.Nanos - waited(n)
-				total.doubt(name, n.Total, n.Sampled)
+				if !n.Sampled {
+					total.stated[name] += halfWidth(n.Total)
+				}
 				on[n.Method] = true
 				defer delete(on, n.Method)
 			}
@@ -159,6 +170,8 @@ func (t *tree) read(p *cct.Profile) (self, total *tally) {
 	return self, total
 }
 
+func halfWidth(t cct.Time) float64 { return max(t.Nanos-t.Low, t.High-t.Nanos) }
+
 // waited returns the time in which threads waited in a node and below it.
 func waited(n *cct.Node) (nanos float64) {
 	for _, w := range n.Waits {
@@ -173,32 +186,20 @@ func widest(rows []row) string {
 	return fmt.Sprintf(", within ± %.1f %% at most", 100*most.uncertainty)
 }
 
-func newTally() *tally { return &tally{methods: map[string]float64{}, stated: map[string]*bounds{}} }
-
-// doubt adds the bounds that Sonde states for the time of a method in one place: those of sampled times are by chance.
-func (t *tally) doubt(method string, time cct.Time, byChance bool) {
-	b := t.stated[method]
-	if b == nil {
-		b = &bounds{}
-		t.stated[method] = b
-	}
-	half := max(time.Nanos-time.Low, time.High-time.Nanos)
-	if byChance {
-		b.squares += half * half
-	} else {
-		b.sum += half
-	}
+func newTally() *tally {
+	return &tally{methods: map[string]float64{}, stated: map[string]float64{}}
 }
 
 func (all trees) report(r *harness.Report) {
 	r.Note("## Trees of sonde profile")
 	r.Note("%s", "`sonde profile` with its default budget of 2 %, while async-profiler sampled the same process; of its samples, those in the window that Sonde's figures cover. Hooked: the part of the time in the tree that hooks measured; sampled: that stacks filled in. "+
-		"A method agrees if its shares of the time in which threads ran below the root differ by no more than the error of async-profiler's samples, as above, and the bounds that Sonde states. "+
+		"A method agrees if its shares of the time in which threads ran below the root differ by no more than the error of sampling, as above, and, where hooks measured the time, the bounds that Sonde states. "+
+		"Samples: of both; those of Sonde by the processor time of async-profiler's, as Sonde samples a thread each 10 ms of it. "+
 		"Trees show methods without hooks only below the innermost hook, so async-profiler's stacks are cut in the same way.")
-	table := r.Table("program", "timing", "methods", "nodes", "depth", "hooked", "sampled", "cost of hooks", "agree by self", "agree by total")
+	table := r.Table("program", "timing", "samples", "methods", "nodes", "depth", "hooked", "sampled", "cost of hooks", "agree by self", "agree by total")
 	for _, t := range all {
 		name := fmt.Sprintf("JDK %d, %s", t.jdk, t.program)
-		table.Row(name, t.timing, t.methods, t.nodes, t.depth, percent(t.hooked), percent(t.sampled), percent(t.cost), agreeing(t.bySelf)+widest(t.bySelf), agreeing(t.byTotal)+widest(t.byTotal))
+		table.Row(name, t.timing, fmt.Sprintf("%.0f, %.0f", t.samples, t.asyncSamples), t.methods, t.nodes, t.depth, percent(t.hooked), percent(t.sampled), percent(t.cost), agreeing(t.bySelf)+widest(t.bySelf), agreeing(t.byTotal)+widest(t.byTotal))
 		isMet := !slices.ContainsFunc(slices.Concat(t.bySelf, t.byTotal), func(one row) bool { return !one.isWithinError })
 		r.Bar(harness.Judge(isMet), "%s: the twenty largest shares of the tree agree with async-profiler's", name)
 	}
