@@ -24,7 +24,7 @@ type window struct {
 	at      int64                            // the target's clock
 	threads map[uint32]map[uint32]arena.Node // by the thread's root, then by node
 	settled bool                             // the program ran as before when it began
-	early   map[uint32]arena.Frame           // by the thread's root, the outermost calls that ran when it began
+	early   map[uint32]arena.Frame           // by the thread's root, the outermost calls that ran when it began; nil if they have ended
 }
 
 const (
@@ -49,11 +49,7 @@ func (w *window) open(r *run) error {
 // renew opens the window again once all outermost calls have ended that ran when it was opened. They may have called methods before these
 // had hooks: what such methods call is then below another caller than the stacks show, which would be taken for its own time.
 func (w *window) renew(r *run) error {
-	switch {
-	case len(w.early) == 0:
-		return nil
-	case w.length(time.Now()) > earlyLimit:
-		w.early = nil
+	if len(w.early) == 0 || w.length(time.Now()) > earlyLimit {
 		return nil
 	}
 	threads, err := r.session.Stacks()
@@ -123,9 +119,15 @@ func (w *window) narrow(r *run, threads []arena.Thread, read time.Time) view {
 	case w.settled:
 		why = "after the JVM had recompiled the code that was discarded for the hooks"
 	}
-	return view{began: w.began, read: read, since: w.at, note: fmt.Sprintf("figures cover the last %s, %s; the first %s are left out",
-		format.Duration(open), why, format.Duration(w.began.Sub(r.began)))}
+	note := fmt.Sprintf("figures cover the last %s, %s; the first %s are left out", format.Duration(open), why, format.Duration(w.began.Sub(r.began)))
+	if len(w.early) > 0 {
+		note += earlyNote
+	}
+	return view{began: w.began, read: read, since: w.at, note: note}
 }
+
+// earlyNote says what outermost calls that ran when the window began do to the figures.
+const earlyNote = "; they include calls of the root that began before: what these did may be shown as own time of methods without the callers between, so measure for longer than such a call takes"
 
 func (v view) took() time.Duration { return v.read.Sub(v.began) }
 

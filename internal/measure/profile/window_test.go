@@ -96,6 +96,11 @@ func TestAViewIsWhatFiguresCover(t *testing.T) {
 	if v.began != w.began || v.took() != 10*time.Second || v.since != 2000 || !strings.HasPrefix(v.note, "figures cover the last 10.0 s, ") || !strings.HasSuffix(v.note, "the first 2.50 s are left out") {
 		t.Errorf("%+v", v)
 	}
+	w.early = outermostCalls([]arena.Thread{thread()})
+	if v := w.narrow(r, nil, read); !strings.HasSuffix(v.note, "the first 2.50 s are left out"+earlyNote) {
+		t.Errorf("with calls that began before the window: %q", v.note)
+	}
+	w.early = nil
 	ended := thread()
 	ended.Stack = nil
 	w.keep([]arena.Thread{ended})
