@@ -143,6 +143,24 @@ func TestCompareStated(t *testing.T) {
 	}
 }
 
+func TestVerdict(t *testing.T) {
+	for _, tt := range []struct {
+		agrees      bool
+		onProcessor float64
+		want        harness.Verdict
+	}{
+		{true, 0.95, harness.Met},
+		{true, 0.5, harness.Met},
+		{false, 0.95, harness.Missed},
+		{false, 0.5, harness.Unclear},
+	} {
+		one := &tree{byTotal: []row{{isWithinError: true}, {isWithinError: tt.agrees}}, onProcessor: tt.onProcessor}
+		if got := one.verdict(); got != tt.want {
+			t.Errorf("%+v: %s", tt, got)
+		}
+	}
+}
+
 // TestLoss has a program that does 10 % less while it is sampled, although its speed drifts.
 func TestLoss(t *testing.T) {
 	during := stretch{byCPU: 0.99, byClock: 0.88, own: 30 * time.Millisecond, samples: 100}
