@@ -124,8 +124,25 @@ func TestReadTree(t *testing.T) {
 			t.Errorf("%s: %v, hook %v; want %+v", tt.method, got, found.withHooks[tt.method], tt)
 		}
 	}
+	if self.uneven["A.g()V"] != 40*10 || self.uneven["A.f()V"] != 0 || total.uneven["A.g()V"] != 40*10 {
+		t.Errorf("%v by self and %v by total; a sample below the root stands for 10", self.uneven, total.uneven)
+	}
 	if self.whole != 90 || total.whole != 90 || !near(found.hooked, 0.2) || found.depth != 3 {
 		t.Errorf("whole %v and %v, %+v", self.whole, total.whole, found)
+	}
+}
+
+// TestCompareUneven has a share that differs by a few samples of large weight.
+func TestCompareUneven(t *testing.T) {
+	for _, tt := range []struct {
+		weight float64 // of a sample, of a whole of 1,000
+		want   bool
+	}{{1, false}, {40, true}} {
+		sonde := &tally{methods: map[string]float64{"a": 80}, whole: 1000, squares: 1000, uneven: map[string]float64{"a": 80 * tt.weight}}
+		async := &tally{methods: map[string]float64{"a": 10}, whole: 1000, squares: 1000}
+		if rows := compare(sonde, async); rows[0].isWithinError != tt.want {
+			t.Errorf("samples of %v: %+v", tt.weight, rows)
+		}
 	}
 }
 

@@ -43,6 +43,7 @@ type tally struct {
 	methods map[string]float64
 	whole   float64            // of all samples
 	squares float64            // sum of the squares of the weights of samples
+	uneven  map[string]float64 // likewise by method, if weights differ much
 	stated  map[string]float64 // by method, how far its time may be off beyond the error of sampling
 }
 
@@ -148,7 +149,8 @@ func compare(sonde, async *tally) (rows []row) {
 	for method := range methods {
 		r := row{method: method, sonde: sonde.share(method), async: async.share(method)}
 		pooled := (r.sonde*sonde.count() + r.async*async.count()) / (sonde.count() + async.count())
-		r.uncertainty = simultaneous*math.Sqrt(max(0, pooled*(1-pooled)*(1/sonde.count()+1/async.count()))) + sonde.stated[method]/sonde.whole
+		pooled = min(max(pooled, 0), 1)
+		r.uncertainty = simultaneous*math.Sqrt((1-pooled)*(max(pooled/sonde.count(), sonde.uneven[method]/(sonde.whole*sonde.whole))+pooled/async.count())) + sonde.stated[method]/sonde.whole
 		r.isWithinError = math.Abs(r.sonde-r.async) <= r.uncertainty+rounding
 		rows = append(rows, r)
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"slices"
@@ -125,9 +126,12 @@ func (t *tree) read(p *cct.Profile) (self, total *tally) {
 	self, total = newTally(), newTally()
 	t.withHooks = map[string]bool{}
 	on := map[int]bool{}
-	var add func(n *cct.Node, depth int, caller string)
-	add = func(n *cct.Node, depth int, caller string) {
+	var add func(n *cct.Node, depth int, caller string, weight float64)
+	add = func(n *cct.Node, depth int, caller string, weight float64) {
 		name := caller
+		if hasHook(n) || n.Method < 0 {
+			weight = sampleWeight(n)
+		}
 		if n.Method >= 0 {
 			m := p.Methods[n.Method]
 			if m.Descriptor != "" { // other code counts for the Java method that calls it
@@ -143,16 +147,19 @@ func (t *tree) read(p *cct.Profile) (self, total *tally) {
 			self.whole += ran
 			if n.Sampled || n.Split {
 				t.sampled += n.Self.Nanos
+				self.uneven[name] += n.Self.Nanos * weight
 			} else {
 				t.hooked += n.Self.Nanos
 				self.stated[name] += halfWidth(n.Self)
 			}
-			if n.Calls > 0 || n.Running > 0 {
+			if hasHook(n) {
 				t.withHooks[name] = true
 			}
 			if !on[n.Method] && m.Descriptor != "" {
 				total.methods[name] += n.Total.Nanos - waited(n)
-				if !n.Sampled {
+				if n.Sampled {
+					total.uneven[name] += withoutHooks(n) * weight
+				} else {
 					total.stated[name] += halfWidth(n.Total)
 				}
 				on[n.Method] = true
@@ -160,16 +167,44 @@ func (t *tree) read(p *cct.Profile) (self, total *tally) {
 			}
 		}
 		for _, c := range n.Children {
-			add(c, depth+1, name)
+			add(c, depth+1, name, weight)
 		}
 	}
-	add(p.Merged, 0, "")
+	add(p.Merged, 0, "", 0)
 	t.methods = len(self.methods)
 	if all := t.hooked + t.sampled; all > 0 {
 		t.hooked, t.sampled = t.hooked/all, t.sampled/all
 	}
 	total.whole = self.whole
 	return self, total
+}
+
+func hasHook(n *cct.Node) bool { return n.Calls > 0 || n.Running > 0 }
+
+// sampleWeight returns the time that one sample stands for where a hook measured the time: the least that samples show there. Collections of
+// garbage, for example, are part of that time, but samples of running threads do not show them.
+func sampleWeight(n *cct.Node) float64 {
+	least := math.Inf(1)
+	if (n.Sampled || n.Split) && n.Self.Nanos > 0 {
+		least = n.Self.Nanos
+	}
+	for _, c := range n.Children {
+		if !hasHook(c) {
+			least = min(least, sampleWeight(c))
+		}
+	}
+	return least
+}
+
+// withoutHooks returns the time of a node without a hook, except that of hooked nodes below it.
+func withoutHooks(n *cct.Node) float64 {
+	nanos := n.Self.Nanos
+	for _, c := range n.Children {
+		if !hasHook(c) {
+			nanos += withoutHooks(c)
+		}
+	}
+	return nanos
 }
 
 func halfWidth(t cct.Time) float64 { return max(t.Nanos-t.Low, t.High-t.Nanos) }
@@ -189,7 +224,7 @@ func widest(rows []row) string {
 }
 
 func newTally() *tally {
-	return &tally{methods: map[string]float64{}, stated: map[string]float64{}}
+	return &tally{methods: map[string]float64{}, uneven: map[string]float64{}, stated: map[string]float64{}}
 }
 
 // leastOnProcessor is the part of the time in which threads must have a processor for shares to be compared: hooks measure time by the
