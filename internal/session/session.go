@@ -218,7 +218,9 @@ func hasExited(jvm *process.JVM) bool {
 func (s *Session) Sum() (*arena.Summary, error) { return s.Arena.Sum(arena.Monotonic() + s.clock) }
 
 // Counts is Sum without the distributions of times.
-func (s *Session) Counts() (*arena.Summary, error) { return s.Arena.Counts(arena.Monotonic() + s.clock) }
+func (s *Session) Counts() (*arena.Summary, error) {
+	return s.Arena.Counts(arena.Monotonic() + s.clock)
+}
 
 // A Farewell is what closing a session cost and what could not be undone.
 type Farewell struct {

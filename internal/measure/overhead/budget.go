@@ -119,6 +119,15 @@ func (s *sighting) add(computed, passed float64) float64 {
 	return max(1, s.factor)
 }
 
+// allowed returns the part of the program's CPU time up to which hooks stay as they are. Where samples show more than is computed, nothing is
+// uncertain, and results are lost only if that exceeds the budget itself.
+func (s *sighting) allowed(budget float64, isLast bool) float64 {
+	if isLast && s.factor > 1 {
+		return budget
+	}
+	return MayCost * budget
+}
+
 type governorKey struct{}
 
 // Govern keeps the hooks of looks at the JVM within a budget, which is a part of the CPU time of the
@@ -288,11 +297,7 @@ func (g *governor) step(ctx context.Context, now time.Time, since cost.Cost) {
 	plan := relieve(spots, shares, thinTo*budget*program)
 	part := min(plan.total/program, 1) // it is computed from what a call costs, and may be too much
 	recent := g.past.Add(now, since.Elapsed, time.Duration(plan.total), time.Duration(program))
-	allowed := MayCost * budget
-	if plan.isLast && g.seen.factor > 1 {
-		allowed = budget // no more than samples show is computed, and results are lost only if that exceeds the budget
-	}
-	if part <= allowed {
+	if part <= g.seen.allowed(budget, plan.isLast) {
 		g.over = 0
 		return
 	}
@@ -519,25 +524,30 @@ func (g *governor) read(ctx context.Context, seconds float64) (spots []spotCost,
 	}
 	for _, use := range uses {
 		s := spotCost{SpotUse: use, calls: calls[use.ID] - min(before[use.ID], calls[use.ID]), ended: ended[use.ID] - min(endedBefore[use.ID], ended[use.ID])}
-		part, rate := 0.0, float64(s.calls)/seconds
-		switch flags := use.Setting.Flags; {
-		case flags&arena.Timed != 0:
-			part = 1
-		case flags&arena.Sampled != 0:
-			part = 1 / float64(s.period())
-		}
-		tags := float64(use.Tags) * tagCost * countingFactor // which thinning does not save
-		s.now, s.sampled, s.counted = tags+perCall(timing, rate, part), tags+perCall(timing, rate, 1.0/thinPeriod), tags+perCall(timing, rate, 0)
-		if use.Setting.Flags&arena.Traced != 0 {
-			if s.recorded = RecordPart * timing; s.isRoot() {
-				s.now += s.recorded / float64(s.period())
-			} else {
-				s.now = s.recorded // its calls count only while they are traced
-			}
-		}
+		s.price(timing, seconds)
 		spots = append(spots, s)
 	}
 	return spots, nil
+}
+
+// price computes what a call costs if timing takes some nanoseconds in a loop, from the calls in some seconds.
+func (s *spotCost) price(timing, seconds float64) {
+	part, rate := 0.0, float64(s.calls)/seconds
+	switch flags := s.Setting.Flags; {
+	case flags&arena.Timed != 0:
+		part = 1
+	case flags&arena.Sampled != 0:
+		part = 1 / float64(s.period())
+	}
+	tags := float64(s.Tags) * tagCost * countingFactor // which thinning does not save
+	s.now, s.sampled, s.counted = tags+perCall(timing, rate, part), tags+perCall(timing, rate, 1.0/thinPeriod), tags+perCall(timing, rate, 0)
+	if s.Setting.Flags&arena.Traced != 0 {
+		if s.recorded = RecordPart * timing; s.isRoot() {
+			s.now += s.recorded / float64(s.period())
+		} else {
+			s.now = s.recorded // its calls count only while they are traced
+		}
+	}
 }
 
 // perCall returns what a call costs, pessimistically, if the method is called rate times a second, a part of its calls is timed,

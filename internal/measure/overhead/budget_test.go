@@ -88,6 +88,43 @@ func TestSwitchOff(t *testing.T) {
 	}
 }
 
+// TestTagsCostThinnedCalls: giving tags values costs as much if a call is timed rarely, or only counted.
+func TestTagsCostThinnedCalls(t *testing.T) {
+	const timing, seconds = 80, 1
+	for _, setting := range []arena.Probe{{Flags: exactly}, {Flags: sometimes, Period: 16}, {Flags: counting}} {
+		plain := spotOf(1, 100_000, setting, 0)
+		tagged := plain
+		tagged.Tags = 2
+		plain.price(timing, seconds)
+		tagged.price(timing, seconds)
+		const want = 2 * tagCost * countingFactor
+		for _, got := range []float64{tagged.now - plain.now, tagged.sampled - plain.sampled, tagged.counted - plain.counted} {
+			if math.Abs(got-want) > 1e-9 {
+				t.Errorf("%+v: tags cost %v ns, want %v", setting, got, want)
+			}
+		}
+		_, with := tagged.less(0)
+		if _, without := plain.less(0); math.Abs(with-without) > 1e-9 {
+			t.Errorf("%+v: thinning saves %v ns with tags and %v without", setting, with, without)
+		}
+	}
+}
+
+// TestResultsAreLostLast: hooks are switched off at the budget itself if samples show more than is computed, otherwise below it, as other
+// changes are made.
+func TestResultsAreLostLast(t *testing.T) {
+	budget := 0.05
+	for _, tt := range []struct {
+		factor float64
+		isLast bool
+		want   float64
+	}{{0, true, MayCost * budget}, {0.8, true, MayCost * budget}, {1.5, true, budget}, {1.5, false, MayCost * budget}} {
+		if got := (&sighting{factor: tt.factor}).allowed(budget, tt.isLast); got != tt.want {
+			t.Errorf("%+v: %v", tt, got)
+		}
+	}
+}
+
 // TestThinTraces: a root of traces pays for what is traced below it, and fewer of its calls are traced, as many as the budget
 // allows.
 func TestThinTraces(t *testing.T) {
