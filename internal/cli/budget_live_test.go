@@ -87,7 +87,7 @@ func TestBudgetOfTrees(t *testing.T) {
 		t.Fatalf("the profile does not say that it may cost less: %v", err)
 	}
 	_, out, stderr := o.run(t, "end", strconv.Itoa(profile), "--json")
-	if !strings.Contains(out, "other commands measure this JVM within the same budget, which left") {
+	if !strings.Contains(out, "other commands measure this JVM within the same budget: at the end of this profile,") {
 		t.Errorf("the result of the profile does not say that it shows less: %s%s", out, stderr)
 	}
 	o.run(t, "end", strconv.Itoa(monitor))

@@ -160,7 +160,6 @@ var securityRules = []securityRule{
 			"internal/jvm/jfr.liveFile.advance":          "mostNew",
 			"internal/jvm/jfr.parseMetadata":             "mostTexts",
 			"internal/jvm/process.search":                "constant",
-			"internal/jvm/process.readLine":              "constant",
 			"internal/jvm/unwind.readTable":              "a count of 16 bits",
 			"internal/weave/cache.Disk.read":             "maxFile",
 			"internal/weave/pack.Pack.readRecords":       "a part that is inside the file",
