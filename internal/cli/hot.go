@@ -181,11 +181,11 @@ a thread used outside Java code is distributed over its other native methods.
 
 --wall also counts waiting threads, by the method of the program in which they wait and
 by what they wait for: a monitor, notify (in Object.wait), park (locks, queues, idle
-threads of pools), sleep, I/O. THREADS is the average number of threads there. For a
-monitor or a lock of java.util.concurrent, the class is shown, and with the kernel's
-samples also the current method of the thread that holds it. With the flight recorder,
-Sonde takes four thread dumps per second for that. A recording in a file shows the waits
-that it contains, usually those longer than 20 ms.
+threads of pools), sleep, I/O, JVM (a collection of garbage, or another stop). THREADS is
+the average number of threads there. For a monitor or a lock of java.util.concurrent, the
+class is shown, and with the kernel's samples also the current method of the thread that
+holds it. With the flight recorder, Sonde takes four thread dumps per second for that. A
+recording in a file shows the waits that it contains, usually those longer than 20 ms.
 
 --flame shows a flame graph: a line for each call, below its caller, with a bar for its
 part of the time. A call that is the only one below its caller is not indented. Methods

@@ -79,6 +79,7 @@ const (
 	Parked       Wait = "park"    // in LockSupport.park: locks, queues, idle threads of pools
 	Sleeping     Wait = "sleep"
 	IO           Wait = "I/O"
+	InJVM        Wait = "JVM" // for the JVM: a collection of garbage, another safepoint, a class, a new thread
 	UnknownWait  Wait = "unknown"
 )
 

@@ -218,12 +218,19 @@ func waitOf(s *jfr.Sample, runs bool) jfr.Wait {
 // ioClasses are prefixes of classes whose native methods wait for files and sockets.
 var ioClasses = []string{"java/io/", "java/net/", "sun/nio/", "sun/net/", "jdk/net/"}
 
+// jdkClasses are prefixes of the JDK's classes.
+var jdkClasses = []string{"java/", "javax/", "jdk/", "sun/", "com/sun/"}
+
 // nativeWait returns what a thread waits for that sleeps in a native method which may also work.
 func nativeWait(s *jfr.Stack) jfr.Wait {
-	if slices.ContainsFunc(ioClasses, func(prefix string) bool { return strings.HasPrefix(s.Frames[0].Method.Class, prefix) }) {
+	if isOfClasses(s.Frames[0], ioClasses) {
 		return jfr.IO
 	}
 	return jfr.UnknownWait
+}
+
+func isOfClasses(f jfr.Frame, prefixes []string) bool {
+	return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(f.Method.Class, prefix) })
 }
 
 func (d *dumpReader) thread(head []string) *jfr.Thread {

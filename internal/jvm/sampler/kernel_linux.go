@@ -329,8 +329,7 @@ func (k *kernelSamples) waits(now time.Time) (found []jfr.Sample) {
 		case jfr.Monitor:
 			sample.State = statePrefix + "BLOCKED"
 		case jfr.Running:
-			// The method may wait or work: the system call shows which.
-			sample.Wait, sample.State = jfr.IO, StateRunnable
+			sample.Wait, sample.State = outsideWait(stack), StateRunnable
 		case jfr.IO:
 			sample.State = StateRunnable
 		case jfr.Sleeping:
@@ -344,6 +343,21 @@ func (k *kernelSamples) waits(now time.Time) (found []jfr.Sample) {
 		found = append(found, sample)
 	}
 	return found
+}
+
+// outsideWait returns what a thread waits for whose innermost Java method may also work. Only native methods wait for I/O; those of the
+// JDK that have nothing to do with it, and all others, wait for the JVM.
+func outsideWait(s *jfr.Stack) jfr.Wait {
+	for _, f := range s.Frames {
+		if !f.IsJava() {
+			continue
+		}
+		if f.Kind == jfr.Native && (isOfClasses(f, ioClasses) || !isOfClasses(f, jdkClasses)) {
+			return jfr.IO
+		}
+		return jfr.InJVM
+	}
+	return jfr.UnknownWait
 }
 
 // addAllocated adds what threads have allocated since the last look.

@@ -32,7 +32,7 @@ type State struct {
 
 var statesAsText = map[jfr.Wait]string{
 	jfr.Running: "runs", jfr.Monitor: "waits for a monitor", jfr.Notification: "waits in Object.wait", jfr.Parked: "is parked", jfr.Sleeping: "sleeps", jfr.IO: "waits for I/O",
-	jfr.UnknownWait: "is stopped by the JVM, or has no processor",
+	jfr.InJVM: "is stopped by the JVM, or has no processor", jfr.UnknownWait: "waits in native code",
 }
 
 // Does says what a thread in this state does, such as "sleeps".
@@ -156,7 +156,7 @@ func statesOf(inside iter.Seq2[jfr.Sample, []jfr.Frame]) []State {
 	groups := make(map[jfr.Wait]*seen)
 	all, n := 0.0, 0
 	for s, frames := range inside {
-		wait := waitOf(s)
+		wait := s.Wait
 		g := groups[wait]
 		if g == nil {
 			g = &seen{through: map[string]int{}, in: map[string]int{}}
@@ -183,16 +183,6 @@ func statesOf(inside iter.Seq2[jfr.Sample, []jfr.Frame]) []State {
 		return cmp.Or(cmp.Compare(b.Share.Part, a.Share.Part), strings.Compare(string(a.Wait), string(b.Wait)))
 	})
 	return states
-}
-
-// waitOf returns what a thread waits for. Only native methods wait for I/O: a thread that waits in another method is stopped
-// by the JVM, or has no processor.
-func waitOf(s jfr.Sample) jfr.Wait {
-	innermost := slices.IndexFunc(s.Stack.Frames, jfr.Frame.IsJava)
-	if s.Wait == jfr.IO && innermost >= 0 && s.Stack.Frames[innermost].Kind != jfr.Native {
-		return jfr.UnknownWait
-	}
-	return s.Wait
 }
 
 // seen counts samples of one state.
@@ -442,7 +432,7 @@ func (t *Targets) Most(samples []jfr.Sample, isIn func(class, name string) bool,
 	isOn := func(f jfr.Frame) bool { return f.IsJava() && isIn(f.Method.Class, f.Method.Name) }
 	counts := make(map[string]int)
 	for _, s := range samples {
-		if s.Thread == nil || s.Stack == nil || waitOf(s) != jfr.IO || !slices.ContainsFunc(s.Stack.Frames, isOn) {
+		if s.Thread == nil || s.Stack == nil || s.Wait != jfr.IO || !slices.ContainsFunc(s.Stack.Frames, isOn) {
 			continue
 		}
 		for _, one := range t.seen[s.Thread.OSID] {
@@ -461,7 +451,7 @@ func (t *Targets) Most(samples []jfr.Sample, isIn func(class, name string) bool,
 // InIO returns the threads, by their numbers in the system, that waited for I/O according to samples.
 func (e *Evidence) InIO() (threads []int64) {
 	for _, s := range e.samples {
-		if s.Thread != nil && s.Thread.OSID != 0 && waitOf(s) == jfr.IO && !slices.Contains(threads, s.Thread.OSID) {
+		if s.Thread != nil && s.Thread.OSID != 0 && s.Wait == jfr.IO && !slices.Contains(threads, s.Thread.OSID) {
 			threads = append(threads, s.Thread.OSID)
 		}
 	}

@@ -78,21 +78,6 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// TestStoppedIsNoIO: only a native method waits for I/O.
-func TestStoppedIsNoIO(t *testing.T) {
-	read := stack("sun.nio.ch.Net.read0", "a.Shop.pay")
-	read.Frames[0].Kind = jfr.Native
-	for _, test := range []struct {
-		stack *jfr.Stack
-		wait  jfr.Wait
-		want  jfr.Wait
-	}{{read, jfr.IO, jfr.IO}, {stack("java.util.ArrayList.grow", "a.Shop.pay"), jfr.IO, jfr.UnknownWait}, {stack("a.Shop.pay"), jfr.Monitor, jfr.Monitor}} {
-		if got := waitOf(jfr.Sample{Wait: test.wait, Stack: test.stack}); got != test.want {
-			t.Errorf("%v: got %q, want %q", test.stack.Frames[0].Method.Name, got, test.want)
-		}
-	}
-}
-
 func TestExplain(t *testing.T) {
 	tree := treeOf(append(repeated(5, func() *trace.Transaction { return transaction(call(web, ms)) }), repeated(5, func() *trace.Transaction { return transaction(call(web, 101*ms)) })...)...)
 	state := func(wait jfr.Wait, through, in string) []State {
@@ -121,9 +106,9 @@ func TestExplain(t *testing.T) {
 		"a.Shop.handle no longer accounted for the excess when its callees had hooks":            {Changed, nil, 0},
 		"the JVM stops threads, most likely to collect garbage, during a.Shop.handle":            {OwnTime, state(jfr.IO, "", ""), 60 * ms},
 		"own time of a.Shop.handle, most often in b.C.f": { // it had no processor, because the JVM did not stop it
-			OwnTime, append(state(jfr.UnknownWait, "b.C.d", "b.C.d"), state(jfr.Running, "b.C.f", "b.C.f")...), 10 * ms,
+			OwnTime, append(state(jfr.InJVM, "b.C.d", "b.C.d"), state(jfr.Running, "b.C.f", "b.C.f")...), 10 * ms,
 		},
-		"own time of a.Shop.handle, most often in b.C.g": {OwnTime, state(jfr.UnknownWait, "b.C.g", "b.C.g"), 10 * ms},
+		"own time of a.Shop.handle, most often in b.C.g": {OwnTime, state(jfr.InJVM, "b.C.g", "b.C.g"), 10 * ms},
 	} {
 		if got := tree.Explain(Choice{Path: []*Node{tree.Root}, Stop: test.stop}, test.states, test.paused); got.Text != want {
 			t.Errorf("got %q, want %q", got.Text, want)

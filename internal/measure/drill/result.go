@@ -193,7 +193,7 @@ const (
 
 var kindOf = map[jfr.Wait]Kind{
 	jfr.Running: Computes, jfr.Monitor: Locked, jfr.Sleeping: Sleeps, jfr.Parked: Parks, jfr.Notification: Notified, jfr.IO: DoesIO,
-	jfr.UnknownWait: Stopped,
+	jfr.InJVM: Stopped, jfr.UnknownWait: DoesIO,
 }
 
 // Explain returns the cause at the end of a path. paused is the mean time by which slow calls were stopped longer
@@ -470,7 +470,7 @@ func (r *Result) Doubts() (lines []string) {
 	if n := len(r.Path); n > 0 && r.Path[n-1].Own.Share.Low < leastPart && r.Cause.Kind != Divided && r.Cause.Kind != Stopped && r.Cause.Kind != NotSought {
 		lines = append(lines, "slow calls differ much: the last share may be by chance")
 	}
-	if s := r.Cause.States; r.Cause.Kind == Computes && len(s) > 0 && s[0].Wait == jfr.UnknownWait {
+	if s := r.Cause.States; r.Cause.Kind == Computes && len(s) > 0 && s[0].Wait == jfr.InJVM {
 		lines = append(lines, fmt.Sprintf("threads waited for a processor for %s of that time: the machine is busy", format.Percent(s[0].Share.Part)))
 	}
 	if len(r.Cause.States) > 1 && r.Cause.States[0].Share.Low < mostOfIt {
