@@ -20,6 +20,8 @@ type Options struct {
 	Redact *Redactor                // nil: values are shown as they are
 	Clock  Clock
 	Cost   Cost
+	// Since is a reading of the target's clock at which all hooks were on. Transactions that began before lack calls, and are dropped.
+	Since uint64
 	// Settle is how long a transaction whose root has ended waits for calls of other threads. Calls
 	// that arrive later are added to it, too, and counted.
 	Settle time.Duration
@@ -51,7 +53,7 @@ func (c Clock) At(nanos uint64) time.Time { return c.Wall.Add(time.Duration(nano
 
 // Counts count records that did not become part of a transaction, and late parts.
 type Counts struct {
-	Discarded  uint64 `json:"-"`                    // transactions that did not meet the conditions, if records of them were written
+	Discarded  uint64 `json:"-"`                    // transactions that did not meet the conditions, if records of them were written, or that began before all hooks were on
 	Unfinished uint64 `json:"unfinished,omitempty"` // transactions whose root had not ended
 	GivenUp    uint64 `json:"givenUp,omitempty"`    // transactions that were dropped because too many waited for their root
 	Strays     uint64 `json:"strays,omitempty"`     // calls of such transactions, and of others after they were forgotten
@@ -241,8 +243,14 @@ func (a *Assembler) Complete(transactions []*Transaction) {
 	}
 }
 
-// deliver creates the transaction of a state. The state remains for late parts.
+// deliver creates the transaction of a state, unless it lacks calls. The state remains for late parts.
 func (a *Assembler) deliver(s *state) {
+	if s.root.start < a.options.Since {
+		a.counts.Discarded++
+		a.ignore(s.id)
+		a.forget(s)
+		return
+	}
 	t := &Transaction{ID: s.id, Parent: s.parent, Sent: s.sent, Root: s.root, Begin: a.options.Clock.At(s.root.start), Lost: s.lost}
 	t.Parts, s.parts = s.parts, nil
 	a.release(s)

@@ -147,6 +147,24 @@ func TestCallsWhoseOuterCallHasNotEndedAreKept(t *testing.T) {
 	}
 }
 
+func TestTransactionsFromBeforeAllHooksAreDropped(t *testing.T) {
+	a := NewAssembler(Options{Names: generatedNames, Since: 1000})
+	a.Add(1, call(5, 1, 1010, 10))
+	a.Add(1, call(5, 0, 990, 50))
+	a.Add(1, call(6, 1, 1060, 10))
+	a.Add(1, call(6, 0, 1050, 50))
+	late := call(5, 1, 1020, 900)
+	late.Handed = true
+	taken := a.Take(2000)
+	a.Add(2, late)
+	if taken = append(taken, a.Flush()...); len(taken) != 1 || taken[0].ID != 6 || len(taken[0].Root.Children) != 1 {
+		t.Errorf("taken %+v", taken)
+	}
+	if counts := a.Counts(); counts.Discarded != 1 || counts.Unfinished != 0 || counts.LateParts != 0 {
+		t.Errorf("counts %+v", counts)
+	}
+}
+
 func TestTheOldestIsGivenUp(t *testing.T) {
 	a := NewAssembler(Options{Names: generatedNames, MostOpen: 4})
 	for id := range uint64(10) {

@@ -25,7 +25,7 @@ type Rings = session.RingCounters
 // of secrets; settle is how long a transaction waits for calls of other threads.
 func NewReader(s *session.Look, live *liveprobes.Probes, allow []string, settle time.Duration) *Reader {
 	clock := Clock{Wall: time.Now(), Nanos: uint64(s.Now())}
-	return &Reader{session: s, Assembler: NewAssembler(Options{Names: live.Names, Redact: NewRedactor(allow), Clock: clock, Settle: settle})}
+	return &Reader{session: s, Assembler: NewAssembler(Options{Names: live.Names, Redact: NewRedactor(allow), Clock: clock, Settle: settle, Since: clock.Nanos})}
 }
 
 // Read reads all records that were written since the last call, and reports whether
