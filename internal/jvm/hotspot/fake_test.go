@@ -84,7 +84,7 @@ var imageFields = []string{
 	"nmethod::_metadata_offset int", "nmethod::_scopes_pcs_offset int", "nmethod::_dependencies_offset int", "nmethod::_scopes_data_offset int",
 	"nmethod::_deopt_handler_offset int",
 	"Method::_constMethod ConstMethod*", "Method::_access_flags u2",
-	"ConstMethod::_constants ConstantPool*", "ConstMethod::_code_size u2", "ConstMethod::_flags u2", "ConstMethod::_name_index u2", "ConstMethod::_signature_index u2",
+	"ConstMethod::_constants ConstantPool*", "ConstMethod::_code_size u2", "ConstMethod::_max_stack u2", "ConstMethod::_flags u2", "ConstMethod::_name_index u2", "ConstMethod::_signature_index u2",
 	"ConstantPool::_pool_holder InstanceKlass*", "ConstantPool::_length int", "Klass::_name Symbol*", "Symbol::_length u2", "Symbol::_body u1",
 	"PcDesc::_pc_offset int", "PcDesc::_scope_decode_offset int",
 	"JavaCallWrapper::_anchor JavaFrameAnchor", "JavaFrameAnchor::_last_Java_sp intptr_t*", "JavaFrameAnchor::_last_Java_fp intptr_t*", "JavaFrameAnchor::_last_Java_pc address",
@@ -222,6 +222,7 @@ func (i *fakeJVM) method(class, name string) uint64 {
 	body := i.add(append(make([]byte, sizeOfConst+codeSize), append(lines, 0)...))
 	i.set(body, "ConstMethod::_constants", pool)
 	i.set(body, "ConstMethod::_code_size", codeSize)
+	i.set(body, "ConstMethod::_max_stack", 3)
 	i.set(body, "ConstMethod::_flags", hasLineNumbers)
 	i.set(body, "ConstMethod::_name_index", 1)
 	i.set(body, "ConstMethod::_signature_index", 2)

@@ -38,6 +38,7 @@ type layout struct {
 	// Methods and their names.
 	methodConst, methodFlags               *field
 	constPool, constCodeSize, constFlags   *field
+	constMaxStack                          *field
 	constName, constSignature              *field
 	poolHolder, poolLength                 *field
 	klassName                              *field
@@ -111,7 +112,8 @@ func newLayout(memory space, t *tables) (*layout, error) {
 
 		methodConst: need("Method::_constMethod"), methodFlags: need("Method::_access_flags"),
 		constPool: need("ConstMethod::_constants"), constCodeSize: need("ConstMethod::_code_size"), constFlags: need("ConstMethod::_flags", "ConstMethod::_flags._flags"),
-		constName: need("ConstMethod::_name_index"), constSignature: need("ConstMethod::_signature_index"),
+		constMaxStack: need("ConstMethod::_max_stack"),
+		constName:     need("ConstMethod::_name_index"), constSignature: need("ConstMethod::_signature_index"),
 		poolHolder: need("ConstantPool::_pool_holder"), poolLength: need("ConstantPool::_length"),
 		klassName: need("Klass::_name"), symbolLength: need("Symbol::_length"), symbolBody: need("Symbol::_body", "Symbol::_body[0]"),
 		sizeOfConst: size("ConstMethod"), sizeOfPool: size("ConstantPool"), sizeOfPC: size("PcDesc"),

@@ -25,6 +25,7 @@ type method struct {
 	info     *jfr.Method
 	body     uint64 // address of the ConstMethod
 	codeSize uint64
+	maxStack uint64 // in words
 	hasLines bool
 	lines    []line
 	loaded   bool
@@ -217,7 +218,7 @@ func (m *methods) read(address uint64) *method {
 	body := r.field(address, l.methodConst)
 	pool := r.field(body, l.constPool)
 	name, signature := r.field(body, l.constName), r.field(body, l.constSignature)
-	found := &method{body: body, codeSize: r.field(body, l.constCodeSize)}
+	found := &method{body: body, codeSize: r.field(body, l.constCodeSize), maxStack: r.field(body, l.constMaxStack)}
 	holder, length := r.field(pool, l.poolHolder), r.field(pool, l.poolLength)
 	if r.failed || body%8 != 0 || found.codeSize > 65_535 || length > 65_536 || name >= length || signature >= length {
 		return nil

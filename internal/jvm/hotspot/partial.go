@@ -73,13 +73,10 @@ func (w *walk) nativeEpilogue(b *blob, code []byte) frameState {
 	if w.fp() == w.sp()+b.frame-16 {
 		return completeFrame
 	}
-	switch pc, _ := w.word(w.sp()); {
-	case w.isCaller(pc, w.sp()+8, w.fp(), nil):
+	if pc, _ := w.word(w.sp()); w.isCaller(pc, w.sp()+8, w.fp(), nil) {
 		return noFrame
-	case w.isUnsure(pc): // it may have called the method: then the next frame is that of its caller
-		return unknownFrame
 	}
-	return completeFrame
+	return unknownFrame // not complete: what would be its return address can be that of the caller's frame
 }
 
 // prologueAMD64 follows the instructions that make a frame up to an offset.

@@ -481,11 +481,12 @@ func (w *walk) interpreted() (bool, End) {
 			}
 		}
 	}
-	if bci < 0 && m.info.Modifiers&accessNative == 0 && !w.top {
+	isNative := m.info.Modifiers&accessNative != 0
+	if !w.top && !isNative && (bci < 0 || !w.isWithin(m, fp)) {
 		return false, UnknownCode
 	}
 	kind := jfr.Interpreted
-	if m.info.Modifiers&accessNative != 0 {
+	if isNative {
 		kind = jfr.Native
 	}
 	w.frames = append(w.frames, jfr.Frame{Method: m.info, BCI: bci, Line: w.methods.line(m, bci), Kind: kind})
@@ -496,6 +497,13 @@ func (w *walk) interpreted() (bool, End) {
 		return false, w.outside(fp + 8)
 	}
 	return w.move(w.strip(pc), sender, caller), UnknownCode
+}
+
+// isWithin reports whether the stack pointer can be in a frame of the interpreter. Compiled methods save the frame pointer of the
+// interpreted one that has called the outermost of them: taken for a frame of its own, it would skip all of them.
+func (w *walk) isWithin(m *method, fp uint64) bool {
+	const besides = 64 // words of the fixed part, locks, and arguments that an adapter has moved
+	return fp >= w.sp() && fp-w.sp() <= 8*(besides+m.maxStack)
 }
 
 // builtFirst are the bytes of a frame that the interpreter pushes before the method.
@@ -540,6 +548,13 @@ func (w *walk) frameless(b *blob) (bool, End) {
 	return false, UnknownCode
 }
 
+// unwinds reports whether code removes the frame of a method for an exception, or looks for its handler. Where it begins and ends, what is on
+// top of the stack is not its return address, but what earlier calls have left in the frame of the method.
+func (b *blob) unwinds() bool {
+	name := strings.ToLower(b.name)
+	return strings.Contains(name, "exception") || strings.Contains(name, "rethrow")
+}
+
 // barrierMark is what the stub that checks whether code may be entered pushes before the frame pointer.
 const barrierMark = ^uint64(0)
 
@@ -547,6 +562,9 @@ const barrierMark = ^uint64(0)
 // others have saved the frame pointer, or made no frame, or pushed some words.
 func (w *walk) stub(b *blob) (bool, End) {
 	w.callee = nil
+	if w.exact && b.unwinds() {
+		return false, UnknownCode
+	}
 	if b.frame > 0 && (!w.exact || w.pc() >= b.complete && b.complete > b.codeBegin) {
 		return w.leave(b)
 	}

@@ -2,6 +2,7 @@ package hotspot
 
 import (
 	"encoding/binary"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -259,6 +260,29 @@ func TestSkippedCaller(t *testing.T) {
 	}
 }
 
+// TestFarInterpretedCaller has a frame pointer that leads past frames between the compiled method and the interpreted one.
+func TestFarInterpretedCaller(t *testing.T) {
+	both := []string{"App.outer:100 C2", "Main.main:101 interpreted"}
+	for name, m := range machines {
+		for _, test := range []struct {
+			between uint64 // words
+			want    []string
+			end     End
+		}{{0, both, Complete}, {40, both, Complete}, {100, both[:1], UnknownCode}} {
+			t.Run(fmt.Sprintf("%s/%d", name, test.between), func(t *testing.T) {
+				p := newProgram(m)
+				th := newThread(t, p, m)
+				th.interpreted(p.main)
+				th.sp -= 8 * test.between
+				th.compiled(6, p.outerCode+callInOuter)
+				if got, end := th.walk(p.walker(t, m)); strings.Join(got, ", ") != strings.Join(test.want, ", ") || end != test.end {
+					t.Errorf("got %q, %v\nwant %q, %v", got, end, test.want, test.end)
+				}
+			})
+		}
+	}
+}
+
 // TestStaleFrames interrupts a stub above words that earlier calls have left there, which look like frames of leaf that
 // outer has called.
 func TestStaleFrames(t *testing.T) {
@@ -266,6 +290,7 @@ func TestStaleFrames(t *testing.T) {
 	p := newProgram(amd64)
 	enter := p.place(piece{name: monitorEnter, frame: 40, code: make([]byte, 64)})
 	native := p.place(piece{name: "native nmethod", frame: 4, method: p.leaf, code: slices.Repeat([]byte{0x90}, 64)})
+	handler := p.place(piece{name: "ExceptionBlob", frame: 2, code: make([]byte, 64)})
 	// outer calls the stub where it called leaf.
 	direct := binary.LittleEndian.AppendUint32([]byte{0xe8}, uint32(enter-(p.outerCode+callInOuter)))
 	copy(p.slab[p.outerCode+callInOuter-5-base:], direct)
@@ -315,6 +340,14 @@ func TestStaleFrames(t *testing.T) {
 			th.set(amd64.pc, native+16)
 			return th
 		}, []string{"App.leaf:0 native"}, UnknownCode},
+		{"at the begin of the code that looks for the handler of an exception", func() *thread {
+			th := newThread(t, p, amd64)
+			th.interpreted(p.main)
+			th.compiled(6, p.outerCode+callInOuter)
+			th.words[th.sp+8] = p.leafCode + 48 // in the frame of outer
+			th.set(amd64.pc, handler)
+			return th
+		}, nil, UnknownCode},
 		{"that lead to other words", func() *thread {
 			th := newThread(t, p, amd64)
 			th.set(amd64.pc, 0x4444) // what is left of a call of native code
