@@ -114,7 +114,7 @@ func (d *Disturbance) Slowed() string {
 	}
 	switch {
 	case d.SpeedBy == ByCalls:
-		return d.slowedBy("HotSpot compiles methods with hooks less well: use fewer hooks")
+		return d.slowedBy("HotSpot compiles methods with hooks less well, or the load of the machine has changed: use fewer hooks, or measure again")
 	case d.Hooks.Value-d.Subtracted >= 1-undisturbed:
 		return d.slowedBy(fmt.Sprintf("hooks took about %s %% of its time, more than the %s %% that are subtracted: use fewer hooks", percent(d.Hooks.Value), percent(d.Subtracted)))
 	}

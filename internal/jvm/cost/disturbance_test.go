@@ -60,7 +60,7 @@ func TestSlowed(t *testing.T) {
 		disturbance *Disturbance
 		want        string // how the text ends
 	}{
-		{by(ByCalls, 0.85, 0.01, 0.01), "HotSpot compiles methods with hooks less well: use fewer hooks"},
+		{by(ByCalls, 0.85, 0.01, 0.01), "HotSpot compiles methods with hooks less well, or the load of the machine has changed: use fewer hooks, or measure again"},
 		{by(BySamples, 0.85, 0.01, 0.01), "measure longer"},
 		{by(ByCalls, 0.85, 0.15, 0.15), ""}, // hooks took what is missing, and it is subtracted
 		{by(BySamples, 0.85, 0.15, 0.15), ""},

@@ -113,7 +113,7 @@ func disturbances(t *testing.T) {
 	} {
 		d := measured.Disturbance(&tt.hooks)
 		const text = "DISTURBED: these times are of a program that had about 80 % of its former speed (78.3 to 81.7 %), because "
-		const want = text + "HotSpot compiles methods with hooks less well: use fewer hooks"
+		const want = text + "HotSpot compiles methods with hooks less well, or the load of the machine has changed: use fewer hooks, or measure again"
 		const whole = text + "hooks take time, and HotSpot compiles methods with hooks less well: use fewer hooks"
 		if got := d.Disturbed(); got != whole {
 			t.Errorf("%s: got %q, want %q", name, got, whole)
