@@ -173,7 +173,7 @@ func (r *run) notes(p *cct.Profile, handing float64) []string {
 		note("the classes that the JVM generates for lambdas and method references cannot have hooks; instead, the methods that these classes call are the roots, and calls of them from elsewhere count, too: %s", some(lambdas))
 	}
 	if r.missing > 0 {
-		note("%s have no class file: their callees are not followed", format.Plural(r.missing, "class"))
+		note("no class file was found for %s, so calls from there are not followed", format.Plural(r.missing, "class"))
 	}
 	if lost := r.session.ArrivalsLost(); lost > 0 {
 		note("%d methods called by reflection may be missing, because the ring in which hooks report them had no room", lost)
