@@ -74,9 +74,9 @@ type kernelView struct {
 
 // A sharedKey says which samplers share their samples.
 type sharedKey struct {
-	pid           int
-	started       uint64 // in ticks
-	period, walks time.Duration
+	pid               int
+	started           uint64        // in ticks
+	period, walkEvery time.Duration // as in Options
 }
 
 // sharing are the samples that are being taken, and a lock that is held while samplers begin and end.
@@ -86,7 +86,7 @@ var sharing = struct {
 }{samples: make(map[sharedKey]*kernelSamples)}
 
 func startKernel(ctx context.Context, jvm *process.JVM, options Options) (samples, error) {
-	key := sharedKey{jvm.PID, jvm.StartTicks(), cmp.Or(options.Period, DefaultKernelPeriod), cmp.Or(options.WalkEvery, defaultWalkEvery)}
+	key := sharedKey{jvm.PID, jvm.StartTicks(), cmp.Or(options.Period, DefaultKernelPeriod), options.WalkEvery}
 	sharing.Lock()
 	defer sharing.Unlock()
 	k := sharing.samples[key]
@@ -112,7 +112,7 @@ func takeSamples(ctx context.Context, jvm *process.JVM, key sharedKey) (*kernelS
 		return nil, noKernel(jvm, err)
 	}
 	k := &kernelSamples{
-		jvm: jvm, shared: key, period: key.period, every: max(min(DefaultSpacing, lookRatio*key.period), key.walks), walks: key.walks,
+		jvm: jvm, shared: key, period: key.period, every: max(min(DefaultSpacing, lookRatio*key.period), key.walkEvery), walks: cmp.Or(key.walkEvery, defaultWalkEvery),
 		ended: make(chan struct{}),
 	}
 	if k.walker, err = hotspot.NewWalker(memory, libraries); err != nil {
