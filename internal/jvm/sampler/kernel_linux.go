@@ -34,6 +34,8 @@ const (
 	lookPart = 50
 	// A thread that waits is looked at as often as one in lookRatio samples of a running one.
 	lookRatio = 5
+	// waitTries is how often a thread that waits is looked at if it runs meanwhile: on a busy machine, a short wait is over before its stack is read.
+	waitTries = 8
 	// mostHeld bounds the samples that nobody has asked for yet.
 	mostHeld = 1 << 20
 )
@@ -412,7 +414,7 @@ func (k *kernelSamples) lockOf(t *hotspot.Thread, threads []hotspot.Thread, held
 // if the thread has not run while it was read. If it has, it is looked at again: to leave it out
 // would make short waits rarer than they are.
 func (k *kernelSamples) waitOf(t *hotspot.Thread) (frames []jfr.Frame, end hotspot.End) {
-	for range 3 {
+	for range waitTries {
 		ran := k.threads.ran(t)
 		if ran < 0 || k.threads.runs(t) || !k.walker.Reread(t) {
 			break
