@@ -80,7 +80,7 @@ func measureTree(ctx context.Context, jdk jvmtest.JDK, classes, sonde string, s 
 	if err != nil {
 		return nil, err
 	}
-	defer os.Remove(recording)
+	defer func() { _ = os.Remove(recording) }()
 	arguments = slices.Concat([]string{"profile", strconv.Itoa(program.PID())}, arguments,
 		[]string{"--duration", treeLength.String(), "--json", "--no-service", "--no-cache"})
 	command := exec.CommandContext(ctx, sonde, arguments...)
