@@ -25,11 +25,6 @@ func (s *Session) SpotUses() (uses []SpotUse) {
 	s.looks.lock.Lock()
 	defer s.looks.lock.Unlock()
 	at, tags := make(map[string]int), make(map[classfile.MethodRef]int)
-	defer func() {
-		for i := range uses {
-			uses[i].Tags = tags[uses[i].ref]
-		}
-	}()
 	for _, l := range s.looks.all {
 		for name, spot := range l.wants.spots {
 			if i, is := at[name]; is {
@@ -48,6 +43,9 @@ func (s *Session) SpotUses() (uses []SpotUse) {
 				ID: s.weaver.SpotID(spot), ref: spot.MethodRef, Method: spot.ClassName() + "." + spot.Name, Measures: spot.Kind == instrument.Watches, Setting: arena.Probe{Flags: merged.Flags, Period: merged.Period}, Looks: []*Look{l},
 			})
 		}
+	}
+	for i := range uses {
+		uses[i].Tags = tags[uses[i].ref]
 	}
 	return uses
 }

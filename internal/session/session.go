@@ -6,9 +6,10 @@
 //
 // The session requests that the JVM retransform a batch of classes. The JVM passes the bytes
 // of each class to the agent, which sends them here and receives the woven class. Classes
-// that load later arrive in the same way. Hooks are installed switched off. When the
-// last one of a change is installed, those that are to measure are switched on at one moment. Package instrument decides which methods
-// get which hooks; package original decides from which bytes a class is woven.
+// that load later arrive in the same way. Hooks are installed switched off. When the last
+// one of a change is installed, those that are to measure are switched on at one moment.
+// Package instrument decides which methods get which hooks; package original decides from
+// which bytes a class is woven.
 //
 // # Locks
 //

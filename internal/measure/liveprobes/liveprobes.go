@@ -119,7 +119,7 @@ func newShared() *shared {
 func (s *shared) next(of *Probes, wanted []*pattern.Sequence) (next *probes.Positions, reset bool, err error) {
 	others := s.others(of)
 	if next, reset = s.positions.Next(slices.Concat(others, wanted), others); next == nil {
-		return nil, false, errors.New("the sequences of all commands for one JVM can have at most 28 methods in total, and other commands have used so many of these that too few are left: end some of these commands")
+		return nil, false, errors.New("the sequences of all commands for one JVM can have at most 28 methods in total, and other commands have left too few: end some of them")
 	}
 	return next, reset, nil
 }
